@@ -45,6 +45,7 @@ from skscreen.embedding.tools.predict import PredictMixin
 from skscreen.embedding.tools.verdict import warn_map_at_chance, warn_unconverged
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
+from skscreen.fitting.progress import ProgressBar
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
@@ -386,8 +387,7 @@ class OrdinalEmbedding(
         OrdinalEmbedding
         """
         forget(self)
-        # Objects that are in no answer are no part of the problem.
-        answers, compared = self._read(X, y, n_objects, sample_weight).compact(len(self.objects_))
+        answers, compared = self._read(X, y, n_objects, sample_weight)
         n_objects = len(compared)
         loss = EmbeddingLoss.of(self)
         solver = convex_solver(loss) if self.formulation == "convex" else self.solver
@@ -399,7 +399,8 @@ class OrdinalEmbedding(
         # `take` is several times as fast as an index, which shows in short fits.
         rows = answers.rows.take(order, axis=0)
         problem = EmbeddingProblem(rows, weights, n_objects, loss, 0.0)
-        self.answers_ = Answers(compared.astype(np.int32)[rows], weights, answers.trials[order])
+        positions = compared.astype(np.int32).take(rows)
+        self.answers_ = Answers(positions, weights, answers.trials[order])
         adapt = self.reg == "auto"
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
         inits = self._inits(init, compared)
@@ -413,9 +414,7 @@ class OrdinalEmbedding(
                 seeds,
                 inits,
                 self.n_jobs,
-                lambda progress: tasks.bar.update(
-                    1.0 - 30.0 / (30.0 + progress.passes), _line(progress)
-                ),
+                partial(_show, tasks.bar) if self.verbose else None,
             )
         self._store(solution, problem, compared)
         if not self._silent:
@@ -435,8 +434,8 @@ class OrdinalEmbedding(
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
-    def _read(self, X, y, n_objects, sample_weight) -> Answers:
-        """Read answers; set what they tell about objects."""
+    def _read(self, X, y, n_objects, sample_weight) -> tuple[Answers, np.ndarray]:
+        """Read answers by places among the compared objects, and these; set what they tell."""
         if n_objects is not None and not isinstance(n_objects, Integral):
             raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
         given = self.objects if n_objects is None else n_objects
@@ -445,12 +444,17 @@ class OrdinalEmbedding(
             X, y, sample_weight, Layout.of(self), learn, declared=declared
         )
         self.n_trials_ = _num_samples(X)
-        is_table = hasattr(X, "columns") or isinstance(X, np.ndarray)
-        validate_data(self, X if is_table else answers.rows, skip_check_array=True)
-        answers = usable_answers(answers)
+        if hasattr(X, "columns"):
+            validate_data(self, X, skip_check_array=True)
+        else:
+            # Validation would take as long as reading.
+            is_matrix = isinstance(X, np.ndarray) and X.ndim == 2
+            self.n_features_in_ = (X if is_matrix else answers.rows).shape[1]
+        # Objects that are in no answer are no part of the problem.
+        answers, compared = usable_answers(answers).compact(len(self.objects_))
         if not declared:
-            warn_uncompared(answers.rows, self.objects_)
-        return answers
+            warn_uncompared(compared, self.objects_)
+        return answers, compared
 
     def _inits(self, init, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
@@ -490,8 +494,8 @@ class OrdinalEmbedding(
 OrdinalEmbedding._sklearn_auto_wrap_output_keys = {"transform"}
 
 
-def _line(progress: Progress) -> str:
-    """Return the line that a progress bar shows."""
+def _show(bar: ProgressBar, progress: Progress) -> None:
+    """Show how far a solver has come."""
     # Stochastic steps do not compute it.
     value = "" if math.isnan(progress.value) else f"objective={progress.value:.4g} "
-    return f"{value}passes={progress.passes:.0f}"
+    bar.update(1.0 - 30.0 / (30.0 + progress.passes), f"{value}passes={progress.passes:.0f}")

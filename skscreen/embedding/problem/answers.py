@@ -42,12 +42,12 @@ class Answers(NamedTuple):
 
     def compact(self, n_objects: int) -> tuple["Answers", np.ndarray]:
         """Return the answers by places among the compared objects, and these objects."""
-        compared = np.zeros(n_objects, dtype=bool)
-        compared[self.rows] = True
-        if compared.all():
-            return self, np.arange(n_objects)
-        places = np.cumsum(compared, dtype=np.int32) - 1
-        return self._replace(rows=places[self.rows]), np.flatnonzero(compared)
+        compared = np.flatnonzero(np.bincount(self.rows.ravel(), minlength=n_objects))
+        if len(compared) == n_objects:
+            return self, compared
+        places = np.empty(n_objects, dtype=np.int32)
+        places[compared] = np.arange(len(compared))
+        return self._replace(rows=places[self.rows]), compared
 
 
 class Layout(NamedTuple):
@@ -283,20 +283,18 @@ def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
     return answers
 
 
-def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:
-    """Warn about objects that are in no answer, but not where numbers begin at 1."""
-    compared = np.zeros(len(objects), dtype=bool)
-    compared[rows] = True
-    count = int(np.count_nonzero(~compared))
+def warn_uncompared(compared: np.ndarray, objects: np.ndarray) -> None:
+    """Warn about objects that are not among the compared ones, but not where numbers begin at 1."""
+    count = len(objects) - len(compared)
     # The point of a number is in the row of that number, wherever the numbers begin.
-    begin_at_1 = are_positions(objects) and count == 1 and not compared[0]
-    if count and not begin_at_1:
-        warn_user(
-            f"{count} of {len(objects)} objects are in no answer of X that counts, the first is "
-            f"{objects[np.argmin(compared)]!s}: they are placed at the origin. Pass objects, their "
-            "number or names, if this is intended; objects=numpy.unique(X) if the numbers in X are "
-            "names."
-        )
+    if count == 0 or (count == 1 and compared[0] == 1 and are_positions(objects)):
+        return
+    first = np.setdiff1d(np.arange(len(objects)), compared)[0]
+    warn_user(
+        f"{count} of {len(objects)} objects are in no answer of X that counts, the first is "
+        f"{objects[first]!s}: they are placed at the origin. Pass objects, their number or names, "
+        "if this is intended; objects=numpy.unique(X) if the numbers in X are names."
+    )
 
 
 def check_total(weights: np.ndarray | None) -> None:

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skscreen.embedding.problem.table import Table
+from skscreen.embedding.problem.table import Table, are_numbers
 
 # Rows looked at, evenly spaced, and the fewest different ones that tell something.
 _MOST_ROWS, _LEAST_ROWS = 4000, 20
@@ -24,43 +24,51 @@ _LEAST_SHARED = 30
 
 
 def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
-    """Raise where a column seems to hold no objects.
+    """Raise where a column seems to hold no objects; the one that leads may have few, or others.
 
-    `declared`: whether the user has said which objects there are: then columns may have none in
-    common; `lead` int or None: the column that is compared with the others, which may have few, or
-    other objects.
+    Where the user has `declared` which objects there are, columns may have none in common.
     """
-    step = max(len(table.codes) // _MOST_ROWS, 1)
-    rows = table.codes[::step]
-    if len(rows) < _LEAST_ROWS:
+    rows = table.codes[:: max(len(table.codes) // _MOST_ROWS, 1)]
+    if len(rows) >= _LEAST_ROWS:
+        # The same question asked again and again tells nothing.
+        rows = rows[_first_of_each(rows)]
+    if len(rows) < _LEAST_ROWS or rows.shape[1] < 2:
         return
-    # The same question asked again and again tells nothing.
-    rows = rows[_first_of_each(rows)]
-    if len(rows) < _LEAST_ROWS:
-        return
-    n_names = len(table.names)
+    n_names, width = len(table.names), rows.shape[1]
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
-    mixed = len({isinstance(name, str) for name in table.names.tolist()}) > 1
+    mixed = not are_numbers(table.names) and len({isinstance(one, str) for one in table.names}) > 1
     reasons = _all_strangers(rows, counts, lead, mixed, declared)
-    if rows.shape[1] > 3:
+    if width > 3:
         # If one of them is the choice, none leads.
         others = _all_strangers(rows, counts, None, mixed, declared) if lead == 0 else reasons
         _refuse_choices(table, rows, set(others))
-    if len(reasons) == rows.shape[1]:
+    if len(reasons) == width:
         raise ValueError(
-            f"No two columns of X have values in common, as those of {rows.shape[1]} features of "
-            f"samples, or of other things than objects ({table.labels}). To embed samples compare "
-            "them first, OrdinalEmbedding().fit(make_triplets(X)); if all columns hold objects, "
-            f"pass columns={table.labels}."
+            f"No two columns of X have values in common, as those of {width} features of samples, "
+            f"or of other things than objects ({table.labels}). To embed samples compare them "
+            "first, OrdinalEmbedding().fit(make_triplets(X)); if all columns hold objects, pass "
+            f"columns={table.labels}."
         )
     for column, what in reasons.items():
         _refuse(table, column, set(reasons), what)
 
 
-def _all_strangers(rows, counts, lead, mixed, declared) -> dict[int, str]:
+def _first_of_each(rows: np.ndarray) -> np.ndarray:
+    """First place of each different row."""
+    size = int(rows.max()) + 1
+    # One number for a row sorts faster than rows do.
+    keys = np.zeros(len(rows), dtype=np.float64 if size ** rows.shape[1] >= 2**63 else np.int64)
+    for column in rows.T:
+        keys = keys * size + column
+    return np.unique(keys, return_index=True)[1]
+
+
+def _all_strangers(
+    rows: np.ndarray, counts: np.ndarray, lead: int | None, mixed: bool, declared: bool
+) -> dict[int, str]:
     """Columns that seem to hold no objects, also beside the others of these; see `_strangers`."""
-    left, reasons = list(range(rows.shape[1])), {}
-    while len(left) >= min(3, rows.shape[1]):
+    left, reasons = list(range(len(counts))), dict[int, str]()
+    while len(left) >= min(3, len(counts)):
         place = left.index(lead) if lead in left else None
         found = _strangers(rows[:, left], counts[left], place, mixed, declared)
         if not found:
@@ -74,31 +82,100 @@ def _strangers(
     rows: np.ndarray, counts: np.ndarray, lead: int | None, mixed: bool, declared: bool
 ) -> dict[int, str]:
     """Columns that seem to hold no objects, and why; see `check_columns`."""
-    width = rows.shape[1]
-    apart = _apart(counts, lead, mixed)
+    apart, found = _apart(counts, lead, mixed), dict[int, str]()
     # Those of declared objects may have none in common, but not one alone of many.
-    if not declared or (width > 3 and len(apart) == 1):
+    if not declared or (len(counts) > 3 and len(apart) == 1):
         found = dict.fromkeys(apart, "has hardly any value in common with the others")
-    else:
-        found = {}
-    for column in range(width):
-        if column not in apart and column != lead and _is_unlike(rows, counts, column):
-            found[column] = "has the values of the others in other shares"
-    if not found:
-        for column in range(width):
-            if _repeats_by_chance(rows, counts, column):
-                found[column] = "names objects of its own row as often as by chance"
+    unlike = [column for column in _unlike(rows, counts) if column not in (*apart, lead)]
+    found |= dict.fromkeys(unlike, "has the values of the others in other shares")
+    by_chance = "names objects of its own row as often as by chance"
+    return found or dict.fromkeys(_repeating_by_chance(rows, counts), by_chance)
+
+
+def _apart(counts: np.ndarray, lead: int | None, mixed: bool) -> list[int]:
+    """Columns whose values hardly meet those of the others, or are nearly all different."""
+    found, n_rows = [], int(counts[0].sum())
+    elsewhere = counts.sum(axis=0) - counts
+    meets = (counts * (elsewhere > 0)).sum(axis=1) / n_rows
+    met = (elsewhere * (counts > 0)).sum(axis=1) / elsewhere.sum(axis=1)
+    different = np.count_nonzero(counts, axis=1).tolist()
+    # What is near or far to a few objects may be different things.
+    many_heads = lead is None or different[lead] >= _FEW_HEADS
+    for column, own in enumerate(different):
+        fewer = max(different[:column] + different[column + 1 :])
+        # Each object once, or nearly so, in all columns tells nothing.
+        repeated = min(own, fewer) <= 0.5 * n_rows
+        foreign = meets[column] <= _HARDLY and met[column] < 1.0 - _HARDLY
+        running = own >= (1.0 - _HARDLY) * n_rows and fewer <= 0.5 * n_rows
+        # Numbers of trials begin with those of objects, which all others have in common.
+        beyond = len(counts) > 3 and meets[column] < 0.5 and _common(counts, column) > 1.0 - _HARDLY
+        if (foreign and repeated and (many_heads or mixed)) or running or beyond:
+            found.append(column)
     return found
 
 
-def _first_of_each(rows: np.ndarray) -> np.ndarray:
-    """First place of each different row."""
-    size = int(rows.max()) + 1
-    # One number for a row sorts faster than rows do.
-    keys = np.zeros(len(rows), dtype=np.float64 if size ** rows.shape[1] >= 2**63 else np.int64)
-    for column in rows.T:
-        keys = keys * size + column
-    return np.unique(keys, return_index=True)[1]
+def _common(counts: np.ndarray, column: int) -> float:
+    """Least share of the cells of the other columns whose values are in a third one, too."""
+    others = np.delete(counts, column, axis=0)
+    shared = others * (others.sum(axis=0) > others)
+    return float((shared.sum(axis=1) / others.sum(axis=1)).min())
+
+
+def _unlike(rows: np.ndarray, counts: np.ndarray) -> list[int]:
+    """Columns that have a few of the values of the others, or not quite the same values."""
+    found, width = [], len(counts)
+    different = np.count_nonzero(counts, axis=1).tolist()
+    for column in range(width if width >= 3 else 0):
+        usual = different[:column] + different[column + 1 :]
+        if width > 3:
+            others = np.delete(counts, column, axis=0)
+            own, elsewhere = counts[column], others.sum(axis=0)
+            n_values = np.count_nonzero(elsewhere)
+            if min(usual) >= _COMPLETE * n_values:
+                absent = (own == 0) & (elsewhere >= _MANY * len(others))
+                added = (elsewhere == 0) & (own >= _MANY)
+                if np.count_nonzero(absent | added) > _HARDLY * n_values:
+                    found.append(column)
+                continue
+        # Of triplets the near or the far may be few; of more columns several may have none.
+        enough = min(usual) if width == 3 else np.median(usual)
+        if 2 * different[column] <= enough and _shares_less(rows, counts, column):
+            found.append(column)
+    return found
+
+
+def _shares_less(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
+    """Whether a column shares fewer cells with each other one than by chance."""
+    # By chance: of cells that change places within their rows.
+    mixed = np.random.default_rng(0).permuted(rows, axis=1)
+    one, other = (np.bincount(mixed[:, place], minlength=counts.shape[1]) for place in (0, 1))
+    by_chance = np.minimum(one, other).sum()
+    shared = np.minimum(counts[column], np.delete(counts, column, axis=0)).sum(axis=1).max()
+    return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
+
+
+def _repeating_by_chance(rows: np.ndarray, counts: np.ndarray) -> list[int]:
+    """Columns that alone repeat others of their rows, each as often as by chance.
+
+    The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
+    """
+    found, width = [], len(counts)
+    repeats = np.zeros((width, width), dtype=np.int64)
+    for a, b in combinations(range(width), 2):
+        repeats[a, b] = repeats[b, a] = np.count_nonzero(rows[:, a] == rows[:, b])
+    for column in range(width if repeats.any() else 0):
+        others = [other for other in range(width) if other != column]
+        if repeats[np.ix_(others, others)].any():
+            continue
+        # Two columns may differ because their objects do; triplets with all objects drawn at random
+        # are left to the user.
+        if width == 3 and counts[others[0]] @ counts[others[1]] < _LEAST_REPEATS * len(rows):
+            continue
+        by_chance = counts[others] @ counts[column] / len(rows)
+        enough = repeats[column, others] >= 0.5 * by_chance
+        if np.all(enough & (by_chance >= _LEAST_REPEATS)):
+            found.append(column)
+    return found
 
 
 def _refuse(table: Table, column: int, suspects: set[int], what: str) -> None:
@@ -115,77 +192,6 @@ def _refuse(table: Table, column: int, suspects: set[int], what: str) -> None:
         f"time, a rating or a response has. {call}; or, if all columns hold objects, "
         f"columns={table.labels}."
     )
-
-
-def _apart(counts: np.ndarray, lead: int | None, mixed: bool) -> list[int]:
-    """Columns whose values hardly meet those of the others, or are nearly all different."""
-    found, n_rows = [], int(counts[0].sum())
-    # What is near or far to a few objects may be different things.
-    many_heads = lead is None or np.count_nonzero(counts[lead]) >= _FEW_HEADS
-    for column, own in enumerate(counts):
-        others = np.delete(counts, column, axis=0)
-        elsewhere = others.sum(axis=0)
-        meets = own[elsewhere > 0].sum() / n_rows
-        met = elsewhere[own > 0].sum() / elsewhere.sum()
-        different = np.count_nonzero(own)
-        fewer = np.count_nonzero(others, axis=1).max()
-        # Each object once, or nearly so, in all columns tells nothing.
-        repeated = min(different, fewer) <= 0.5 * n_rows
-        foreign = meets <= _HARDLY and met < 1.0 - _HARDLY
-        # Numbers of trials begin with those of objects, which all others have in common.
-        beyond = len(counts) > 3 and meets < 0.5 and _met(others).min() > 1.0 - _HARDLY
-        running = different >= (1.0 - _HARDLY) * n_rows and fewer <= 0.5 * n_rows
-        if (foreign and repeated and (many_heads or mixed)) or running or beyond:
-            found.append(column)
-    return found
-
-
-def _met(counts: np.ndarray) -> np.ndarray:
-    """Share of the cells of each column whose values are in other columns, too."""
-    elsewhere = counts.sum(axis=0) - counts
-    return (counts * (elsewhere > 0)).sum(axis=1) / counts.sum(axis=1)
-
-
-def _is_unlike(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
-    """Whether a column has a few of the values of the others, or not quite the same values."""
-    own, others = counts[column], np.delete(counts, column, axis=0)
-    elsewhere = others.sum(axis=0)
-    different = np.count_nonzero(others, axis=1)
-    n_values = np.count_nonzero(elsewhere)
-    if len(counts) > 3 and different.min() >= _COMPLETE * n_values:
-        absent = (own == 0) & (elsewhere >= _MANY * len(others))
-        added = (elsewhere == 0) & (own >= _MANY)
-        return bool(np.count_nonzero(absent | added) > _HARDLY * n_values)
-    # Of triplets the near, or the far objects may be few; of more columns several may have none.
-    usual = different.min() if len(counts) == 3 else np.median(different)
-    if len(counts) < 3 or 2 * np.count_nonzero(own) > usual:
-        return False
-    # By chance: of cells that change places within their rows.
-    mixed = np.random.default_rng(0).permuted(rows, axis=1)
-    one, other = (np.bincount(mixed[:, place], minlength=len(own)) for place in (0, 1))
-    by_chance = np.minimum(one, other).sum()
-    shared = np.minimum(counts[column], others).sum(axis=1).max()
-    return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
-
-
-def _repeats_by_chance(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
-    """Whether only this column repeats others of its row, each as often as by chance.
-
-    The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
-    """
-    others = np.delete(rows, column, axis=1)
-    pairs = list(combinations(range(others.shape[1]), 2))
-    if any(np.any(others[:, a] == others[:, b]) for a, b in pairs):
-        return False
-    if len(pairs) == 1:
-        # Two columns may differ because their objects do; triplets with all objects drawn at random
-        # are left to the user.
-        one, other = np.delete(counts, column, axis=0)
-        if one @ other < _LEAST_REPEATS * len(rows):
-            return False
-    repeats = np.count_nonzero(others == rows[:, [column]], axis=0)
-    by_chance = np.delete(counts, column, axis=0) @ counts[column] / len(rows)
-    return bool(np.all((by_chance >= _LEAST_REPEATS) & (repeats >= 0.5 * by_chance)))
 
 
 def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:

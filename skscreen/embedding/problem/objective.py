@@ -147,5 +147,7 @@ def wrong_share(
     X: np.ndarray, answers: np.ndarray, weights: np.ndarray | None, loss: EmbeddingLoss
 ) -> float:
     """Weighted share of answers that are not right; equal distances, and NaN, are wrong."""
-    right = answer_margins(X, answers, loss) > 0.0
-    return 1.0 - float(np.average(right, weights=weights))
+    wrong = ~(answer_margins(X, answers, loss) > 0.0)
+    if weights is None:
+        return np.count_nonzero(wrong) / len(wrong)
+    return float(np.average(wrong, weights=weights))

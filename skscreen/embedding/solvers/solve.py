@@ -186,11 +186,13 @@ def solve_from(
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
     fixed, settings = copy(problem), replace(settings, adapt=False)
     fixed.reg = first.reg
-    tasks = (
-        delayed(solve)(fixed, n_components, solver, settings, seed, init)
-        for seed, init in zip(seeds[1:], inits[1:], strict=True)
-    )
-    found = [first, *Parallel(n_jobs, require="sharedmem")(tasks)]
+    found = [first]
+    if len(seeds) > 1:
+        tasks = (
+            delayed(solve)(fixed, n_components, solver, settings, seed, init)
+            for seed, init in zip(seeds[1:], inits[1:], strict=True)
+        )
+        found += Parallel(n_jobs, require="sharedmem")(tasks)
     if solver == "auto" and inits[0] is None:
         few = n_components == 1 and problem.n_objects <= _FEW_OBJECTS
         kept = _distinct(found)[: None if few else 1]

@@ -1,5 +1,6 @@
 """Points of new objects from answers about them, with the known points where they are."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
+from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.problem.objects import add_objects
 from skscreen.fitting.warning import warn_user
 
@@ -70,46 +71,46 @@ class PlaceMixin:
         layout = Layout.of(self, self.response_)
         answers, objects, _ = learn_answers(X, y, sample_weight, layout, learn)
         answers = usable_answers(answers)
-        n_known = len(self.embedding_)
-        compared = np.r_[self.compared_, np.zeros(len(objects) - n_known, dtype=bool)]
-        free = np.zeros(len(objects), dtype=bool)
-        free[answers.rows] = True
-        free &= ~compared
-        if not free.any():
+        known = np.flatnonzero(self.compared_)
+        new = np.setdiff1d(answers.rows, known)
+        if not len(new):
             raise ValueError("X must name at least one object that was in no answer of the fit.")
-        # Answers about known objects alone have no information.
-        answers = answers.take(free[answers.rows].any(axis=1))
-        start = np.zeros((len(objects), self.embedding_.shape[1]))
-        start[:n_known] = self.embedding_
         # Sorted by name, even if the fit had no names.
-        free = np.flatnonzero(free)
-        names = objects[free]
         try:
-            free = free[np.argsort(names, kind="stable")]
+            new = new[np.argsort(objects[new], kind="stable")]
         except TypeError:
             pass
-        points = self._found(answers, start, free, compared)
+        # Their points are behind those of the fit.
+        n_fit = len(self.embedding_)
+        places = np.arange(len(objects), dtype=np.int32)
+        places[new] = n_fit + np.arange(len(new))
+        answers = answers._replace(rows=places[answers.rows])
+        # Answers about known objects alone have no information.
+        answers = answers.take((answers.rows >= n_fit).any(axis=1))
+        points = self._found(answers, known, len(new))
         wrapped = _wrap_data_with_container("transform", points, points, self)
         if hasattr(wrapped, "index"):
-            wrapped.index = objects[free]
+            wrapped.index = objects[new]
         return wrapped
 
-    def _found(self, answers: Answers, start: np.ndarray, free, compared) -> np.ndarray:
-        """Return the free points with the lowest objective that the starts lead to."""
+    def _found(self, answers: Answers, known: np.ndarray, n_new: int) -> np.ndarray:
+        """Return the new points, after those of the fit, with the lowest objective found."""
+        n_fit, p = self.embedding_.shape
+        start = np.concatenate([self.embedding_, np.zeros((n_new, p))])
         loss = EmbeddingLoss.of(self)
         problem = EmbeddingProblem(answers.rows, answers.weights, len(start), loss, 0.0)
         # The ridge is as strong as in the fit, relative to the number of answers about an object.
-        problem.reg = self.reg_ * len(start) / (len(free) * problem.width)
+        problem.reg = self.reg_ * len(start) / (n_new * problem.width)
 
-        def objective(flat):
+        def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
             points = start.copy()
-            points[free] = flat.reshape(len(free), -1)
+            points[n_fit:] = flat.reshape(n_new, p)
             value, gradient = problem.evaluate(points)
-            return value, gradient[free].ravel()
+            return value, gradient[n_fit:].ravel()
 
         rng = check_random_state(self.random_state)
         best = None
-        for begin in _beginnings(answers, start, free, compared, loss, rng):
+        for begin in _beginnings(answers, start, known, n_new, loss, rng):
             found = minimize(
                 objective, begin.ravel(), jac=True, method="L-BFGS-B",
                 options={"maxiter": _MAX_ITER, "ftol": 1e-2 * min(self.tol, 1.0)},
@@ -120,30 +121,34 @@ class PlaceMixin:
         # Status 2, a line search without a decrease, is usual where rounding errors end a search.
         if best.status == _AT_LIMIT:
             warn_user(
-                f"{best.nit} iterations did not find the points of {len(free)} new objects; the "
+                f"{best.nit} iterations did not find the points of {n_new} new objects; the "
                 f"objective is {best.fun:.6g}. Use more answers about each.",
                 ConvergenceWarning,
             )
-        return best.x.reshape(len(free), -1)
+        return best.x.reshape(n_new, p)
 
 
-def _beginnings(answers, start, free, compared, loss, rng):
+def _beginnings(
+    answers: Answers,
+    start: np.ndarray,
+    known: np.ndarray,
+    n_new: int,
+    loss: EmbeddingLoss,
+    rng: np.random.RandomState,
+) -> Iterator[np.ndarray]:
     """Yield starts: each new object beside the known one where most of its answers are right."""
-    known = np.flatnonzero(compared)
     candidates = rng.permutation(known)[:_CANDIDATES]
     size = np.sqrt(np.mean(start[known] ** 2))
-    places = start.copy()
-    best = []
-    for v in free:
-        others = np.setdiff1d(free, v)
-        alone = (answers.rows == v).any(axis=1) & ~np.isin(answers.rows, others).any(axis=1)
+    n_fit, points, orders = len(start) - n_new, start.copy(), []
+    is_new = answers.rows >= n_fit
+    for v in range(n_fit, len(start)):
+        alone = (answers.rows == v).any(axis=1) & ~(is_new & (answers.rows != v)).any(axis=1)
         rows, weights, _ = answers.take(alone)
         shares = np.zeros(len(candidates))
         for place, at in enumerate(candidates if len(rows) else ()):
-            places[v] = start[at]
-            right = answer_margins(places, rows, loss) > 0.0
-            shares[place] = np.average(right, weights=weights)
-        best.append(candidates[np.argsort(-shares, kind="stable")])
+            points[v] = start[at]
+            shares[place] = wrong_share(points, rows, weights, loss)
+        orders.append(candidates[np.argsort(shares, kind="stable")])
     for turn in range(min(_STARTS, len(candidates))):
-        beside = _BESIDE * size * rng.normal(size=(len(free), start.shape[1]))
-        yield start[[order[turn] for order in best]] + beside
+        beside = _BESIDE * size * rng.normal(size=(n_new, start.shape[1]))
+        yield start[[order[turn] for order in orders]] + beside
