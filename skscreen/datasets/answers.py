@@ -66,6 +66,7 @@ def make_triplets(
         shape (n_objects, n_objects^2) with sums of 1 and -1. `skscreen.OrdinalEmbedding` accepts
         all of them.
     random_state : int, RandomState or None, default=None
+        Seed of the questions, the noise and the lapses.
 
     Returns
     -------

@@ -87,6 +87,16 @@ def distributed_svc_path(
     DistributedSVCPath
         ``path[i]`` is the fitted estimator of ``path.Cs[i]``.
 
+    Raises
+    ------
+    TypeError, ValueError, MemoryError, RuntimeError
+        As `DistributedLinearSVC`; also if `Cs` are not positive numbers.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` passes did not reach `tol` for some C; names the gap that was reached.
+
     Notes
     -----
     A pass costs as much as one for each C, but the rows are read once, and there are as many passes

@@ -60,7 +60,7 @@ class DistributedRTLM(ScreenedRTLM):
     rule : {"sphere", "linear", "semidefinite"} or None, default=None
         Rule that decides triplets from a bound; see `ScreenedRTLM`.
     screening : bool, default=True
-        Whether to screen at all; the solution is the same.
+        If False, no triplet is dropped. The solution does not change.
     screen_every : int, default=10
         Number of iterations between two dynamic screening steps.
     tol : float, default=1e-6

@@ -168,6 +168,7 @@ class OrdinalEmbedding(
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
+        Seed of the random starts and of stochastic steps.
 
     Attributes
     ----------

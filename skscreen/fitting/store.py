@@ -98,7 +98,8 @@ class Store:
         Parameters
         ----------
         key : str
-            Of the problem; see `content_key`.
+            Tells one problem from others: a digest of all that its solutions depend on, but for
+            the value.
         value : float
             C or lambda.
 
@@ -126,7 +127,8 @@ class Store:
         Parameters
         ----------
         key : str
-            Of the problem; see `content_key`.
+            Tells one problem from others: a digest of all that its solutions depend on, but for
+            the value.
         value : float
             C or lambda.
         **arrays : ndarray

@@ -255,6 +255,11 @@ def rtlm_path(
     UserWarning
         If the path was interrupted, or if the zero matrix is optimal for every lambda.
 
+    References
+    ----------
+    T. Yoshida, I. Takeuchi, M. Karasuyama (2019). Safe triplet screening for distance metric
+    learning. Neural Computation 31, 2432-2491. Algorithms 1 and 2, section 7.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

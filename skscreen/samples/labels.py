@@ -55,9 +55,14 @@ class Labels:
 def check_labels(X, y, sample_weight, class_weight) -> Labels:
     """Bring labels and weights to one form; samples of weight zero are left out."""
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+        classes = np.unique(y)
+    except TypeError as error:
+        raise TypeError(
+            "y must be uniformly strings or numbers, without missing values."
+        ) from error
     rows, weights = taking_part(X, y.size, sample_weight)
-    classes = np.unique(y)
     # The few classes are sorted; the inverse of `unique` would sort all labels.
     codes, repetitions = np.searchsorted(classes, y[rows]), weights
     if class_weight is not None:

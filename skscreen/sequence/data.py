@@ -176,6 +176,11 @@ def _as_matrix(part, name: str):
             shape = np.shape(part)
         except ValueError as error:
             raise ValueError(f"{name} must have rows of equal length.") from error
+        if len(shape) == 1 and all(isinstance(word, str) for word in part):
+            raise ValueError(
+                f"{name} holds words: make a dict of features of each, as {{'word': word}}, and "
+                "numbers of these by make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
+            )
         if len(shape) != 2:
             raise ValueError(f"{name} must have shape (length, n_features), got {shape}.")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:

@@ -35,8 +35,8 @@ class ScreenedSVC(BaseSVC):
         square, C s_i max(0, 1 - y_i f(x_i))^2. Its dual variables have no upper bound, so screening
         can only prove alpha_i = 0.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The same formulas as in scikit-learn. With a penalised intercept "linear" works on the rows
-        of `X`, without a kernel matrix. A callable takes two sets of samples and returns the kernel
+        The same formulas as in scikit-learn. "linear" works on the rows of `X`, without a kernel
+        matrix. A callable takes two sets of samples and returns the kernel
         matrix between them; it is called as by `SVC`, with the samples as they are given, of
         whatever kind, and its second argument is always the set of all training samples. A kernel
         should be positive semi-definite, which "sigmoid" seldom is; see `indefinite`. This is

@@ -232,7 +232,7 @@ def test_the_odd_one_may_be_in_any_column():
     assert_array_equal(triplets, triplets_from_oddoneout(first))
     with pytest.raises(ValueError, match="odd must be None where y says"):
         model(loss="oddoneout", odd=2).fit(TRIALS, ODD)
-    with pytest.raises(ValueError, match=r"odd must name columns of X, .*; got 'k'"):
+    with pytest.raises(ValueError, match=r"odd must name columns of X, .*; got 'k'.* as y"):
         triplets_from_oddoneout(TRIALS, odd="k")
 
 

@@ -76,6 +76,8 @@ def test_lists_of_dicts_through_a_transformer(estimator, transformer):
     assert [part.tolist() for part in model.predict(dicts[:1])] == tags[:1]
     with pytest.raises(ValueError, match=r"X\[0\] holds dicts .*SequenceTransformer"):
         clone(estimator).fit(dicts, tags)
+    with pytest.raises(ValueError, match=r"X\[0\] holds words: make a dict .*SequenceTransformer"):
+        clone(estimator).fit(words, tags)
 
 
 @every

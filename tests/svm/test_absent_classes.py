@@ -66,3 +66,10 @@ def test_bagging_paths_and_searches_know_all_classes():
 def test_one_class_with_weight_is_an_error():
     with pytest.raises(ValueError, match="got 1 class among the samples of positive weight"):
         ScreenedSVC().fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+def test_a_missing_label_is_an_error():
+    labels = np.array(["a", "b", "c"], dtype=object)[y]
+    labels[3] = None
+    with pytest.raises(TypeError, match="y must be uniformly strings or numbers, without missing"):
+        ScreenedSVC().fit(X, labels)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, SVR, LinearSVC
 from svm_reference import free_optimum, optimum, solve, squared_hinge_qp
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, screen_samples, svc_path
@@ -354,6 +354,8 @@ def test_arguments_that_do_not_fit_are_named():
         )
     with pytest.raises(ValueError, match="kernel='linear'"):
         screen_samples(X, LABELS, 1.0, reference=LinearSVC().fit(X, LABELS), kernel="rbf")
+    with pytest.raises(TypeError, match=r"must be a fitted ScreenedSVC, .*, got SVR"):
+        screen_samples(X, LABELS, 1.0, reference=SVR().fit(X, LABELS == LABELS[0]))
     with pytest.raises(TypeError, match="Of a pipeline give the last step"):
         screen_samples(X, LABELS, 1.0, reference=make_pipeline(SVC()).fit(X, LABELS))
     for name, value in [("C", 0.0), ("tests", "best"), ("intercept", "some"), ("gamma", -1.0)]:

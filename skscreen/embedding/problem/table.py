@@ -75,7 +75,10 @@ def column_place(column, labels: list, parameter: str) -> int:
     whole = isinstance(column, Integral) and not isinstance(column, bool)
     if whole and -len(labels) <= column < len(labels):
         return int(column) % len(labels)
-    raise ValueError(f"{parameter} must name columns of X, which are {labels}; got {column!r}.")
+    answers = " If it holds the chosen objects, pass it as y." if parameter == "odd" else ""
+    raise ValueError(
+        f"{parameter} must name columns of X, which are {labels}; got {column!r}.{answers}"
+    )
 
 
 def are_numbers(names: np.ndarray) -> bool:

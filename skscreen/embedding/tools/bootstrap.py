@@ -88,6 +88,7 @@ class BootstrapMixin:
         n_jobs : int or None, default=None
             Threads.
         random_state : int, RandomState or None, default=None
+            Seed of the resampled answers.
 
         Returns
         -------

@@ -103,6 +103,7 @@ def embedding_dimension_test(
     n_jobs : int or None, default=None
         Number of threads for the folds.
     random_state : int, RandomState or None, default=None
+        Seed of the folds and of the starts.
 
     Returns
     -------

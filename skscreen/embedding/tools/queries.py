@@ -67,6 +67,7 @@ def next_queries(
     n_samples : int, default=20
         Number of embeddings, >= 2.
     random_state : int, RandomState or None, default=None
+        Seed of the resampled answers and of the draw of questions.
 
     Returns
     -------

@@ -142,10 +142,10 @@ def svc_certified_C(
     max_solves : int, default=1000
         Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVC`, except `C`, `store` and some. Here `intercept` is "penalised"
-        by default and `multi_class` is "ovr", because there is no proof for a free intercept or for
-        one-vs-one; `fit_intercept=False` is possible, too. Solutions
-        have a relative gap of 1e-9 at most, whatever `tol` is. Samples must be rows of numbers.
+        The other parameters of the signature are those of `ScreenedSVC`. Here `intercept` is
+        "penalised" by default and `multi_class` is "ovr", because there is no proof for a free
+        intercept or for one-vs-one; `fit_intercept=False` is possible, too. Solutions have a
+        relative gap of 1e-9 at most, whatever `tol` is. Samples must be rows of numbers.
 
     Returns
     -------
@@ -233,9 +233,9 @@ def svr_certified_C(
     eps : float, default=0.01
         Precision, > 0, in units of the targets. (The width of the tube is `epsilon`.)
     **options
-        Parameters of `ScreenedSVR`, except `C`, `store` and some. Here `intercept` is "penalised"
-        by default, because there is no proof for a free intercept; `fit_intercept=False` is
-        possible, too.
+        The other parameters of the signature are those of `ScreenedSVR`. Here `intercept` is
+        "penalised" by default, because there is no proof for a free intercept;
+        `fit_intercept=False` is possible, too.
 
     Returns
     -------

@@ -87,7 +87,8 @@ class Known:
         check_is_fitted(model)
         self._model, self._n_samples = model, n_samples
         self._has_duals = hasattr(model, "dual_coef_") and hasattr(model, "support_")
-        if not hasattr(model, "C") or not (self._has_duals or hasattr(model, "coef_")):
+        classifies = hasattr(model, "C") and hasattr(model, "classes_")
+        if not classifies or not (self._has_duals or hasattr(model, "coef_")):
             raise TypeError(
                 "reference must be a fitted ScreenedSVC, ScreenedLinearSVC, SVC or LinearSVC, or "
                 f"dual variables, got {type(model).__name__}. Of a pipeline give the last step, "
