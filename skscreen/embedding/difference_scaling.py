@@ -46,6 +46,7 @@ from skscreen.embedding.problem.table import read_table
 from skscreen.embedding.tools.scale_checks import ScaleChecksMixin
 from skscreen.embedding.tools.verdict import warn_at_chance
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user
 
 # Fewer triplets than this may all have their pivot at an end by chance.
@@ -57,8 +58,6 @@ _SMALLEST_TOTAL = 1e-200
 
 # Matrices of the size of the Hessian at a time.
 _MATRICES = 4
-# Most steps by default.
-_LIMIT = 100
 
 
 class LikelihoodRatio(NamedTuple):
@@ -271,19 +270,18 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         -------
         DifferenceScaling
         """
-        vars(self).pop("scale_", None)
+        forget(self)
         judged = self._read(X, y, sample_weight)
-        design, weights = judged.design, judged.weights
-        counts = np.ones(design.shape[0]) if weights is None else weights
+        design, counts = judged.design, judged.weights
         with Tasks(self, None) as tasks:
             fit = fit_scale(
                 design, counts / counts.sum(), self.link, self.reg, self.tol,
-                self.max_iter or _LIMIT,
+                self.max_iter,
                 lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
         expected = information(design, counts / counts.sum(), self.link, self.reg, fit.values)
         self._store(fit, expected * max(counts.sum(), _SMALLEST_TOTAL))
-        self.judgements_, self.coef_ = judged._replace(weights=counts), fit.values
+        self.judgements_, self.coef_ = judged, fit.values
         self.n_trials_ = _num_samples(X)
         z = design @ fit.values
         self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
@@ -414,6 +412,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
             )
         weights = weights_of(sample_weight, trials, len(table.codes))
         check_total(weights)
+        weights = np.ones(len(trials.rows)) if weights is None else weights
         design = conjoint_design(trials, shape, self.model, self.attribute)
         return Judgements(design, weights, sides_of(trials.first, trials.second), trials.rows)
 

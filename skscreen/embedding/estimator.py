@@ -63,7 +63,6 @@ class OrdinalEmbedding(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
-    auto_wrap_output_keys=None,
 ):
     r"""Points whose distances agree with answers of the kind "i is nearer to j than to k".
 
@@ -488,11 +487,6 @@ class OrdinalEmbedding(
         embedding[compared] = X
         # The last one says that the model is fitted.
         self.compared_, self.embedding_ = is_compared, embedding
-
-
-# `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this makes
-# `set_output` available.
-OrdinalEmbedding._sklearn_auto_wrap_output_keys = {"transform"}
 
 
 def _show(bar: ProgressBar, progress: Progress) -> None:

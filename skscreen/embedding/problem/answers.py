@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,21 +19,12 @@ _LEAST_FEATURES = 20
 
 
 class Answers(NamedTuple):
-    """Answers in one form.
+    """Answers in one form."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (m, 3) or (m, 4), int32
-        (i, j, k): i is nearer to j than to k; (i, j, l, k): i is nearer to j than l to k.
-    weights : ndarray of shape (m,), or None
-        Positive numbers; None where all are one.
-    trials : ndarray of shape (m,), int
-        The row of X that each answer is from.
-    """
-
+    # (m, 3): i is nearer to j than to k; or (m, 4): i is nearer to j than l to k; int32.
     rows: np.ndarray
-    weights: np.ndarray | None
-    trials: np.ndarray
+    weights: np.ndarray | None  # (m,), positive numbers; None where all are one
+    trials: np.ndarray  # (m,), int: the row of X that each answer is from
 
     def take(self, index: np.ndarray) -> "Answers":
         """Return some of the answers, by an index or a mask."""
@@ -51,45 +42,34 @@ class Answers(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How answers are written in a table, as users say it.
+    """How answers are written in a table, as users say it."""
 
-    `columns` list or None: columns of the objects, by label or number; `lead` label, int or None:
-    column of the object that is compared with two others, or, of choices without y, of the chosen
-    one; None is the first; `response`: what y holds; see `MEANINGS`; `choice`: whether one of all
-    objects of a row is chosen, as the odd one out is; else one of two is nearer to a third, or one
-    of two pairs nearer to each other.
-    """
-
-    columns: list | None = None
-    lead: object = None
-    response: str = "auto"
+    columns: list | None = None  # of the objects, by label or number
+    # Column of the object that is compared with two others, or, of choices without y, of the chosen
+    # one; None is the first.
+    lead: Any = None
+    response: str = "auto"  # what y holds; see `MEANINGS`
+    # Whether one of all objects of a row is chosen, as the odd one out is; else one of two objects
+    # is nearer to a third, or one of two pairs nearer to each other.
     choice: bool = False
 
     @classmethod
-    def of(cls, model, response: str | None = None) -> "Layout":
+    def of(cls, model: Any, response: str | None = None) -> "Layout":
         """Return what an estimator was told."""
         choice = getattr(model, "loss", None) == "oddoneout"
         lead = model.odd if choice else model.pivot
         return cls(model.columns, lead, response or model.response, choice)
 
 
-AS_IT_IS = Layout()
-
-
 class Trials(NamedTuple):
-    """A table with its responses.
+    """A table with its responses."""
 
-    `table`: columns in one order: (i, j, k) or (i, j, l, k) as in `Answers`; of choices the chosen
-    one first, and the others in their order; `rows` (m,), int: the row of X that each row of the
-    table is from; `weights` (m,), or None; `n_rows`: of X; `response`: the reading of y, "auto"
-    where it is not known.
-    """
-
+    # In one order: (i, j, k) or (i, j, l, k) as in `Answers`; of choices the chosen one first.
     table: Table
-    rows: np.ndarray
-    weights: np.ndarray | None
-    n_rows: int
-    response: str
+    rows: np.ndarray  # (m,), int: the row of X that each row of the table is from
+    weights: np.ndarray | None  # (m,)
+    n_rows: int  # of X
+    response: str  # the reading of y, "auto" where it is not known
     layout: Layout
 
     def named(self) -> np.ndarray:
@@ -97,21 +77,19 @@ class Trials(NamedTuple):
         return self.table.names[self.table.codes]
 
 
-def read_trials(X, y=None, layout: Layout = AS_IT_IS, *, declared: bool | None = None) -> Trials:
+def read_trials(X: Any, y: Any, layout: Layout, *, declared: bool | None = None) -> Trials:
     """Read trials, without saying which objects there are; see `read_columns`."""
     table, y, layout = read_columns(X, y, layout, declared=declared)
     refuse_codes(table)
     return _arranged(table, y, layout)
 
 
-def read_columns(X, y, layout: Layout, *, declared: bool | None) -> tuple[Table, object, Layout]:
-    """Read the columns of objects, and y and the layout where X is a tensor.
+def read_columns(
+    X: Any, y: Any, layout: Layout, *, declared: bool | None
+) -> tuple[Table, Any, Layout]:
+    """Read the columns of objects, and of a tensor of counts y and the layout, too.
 
-    `X` (n_rows, n_columns), or a sparse tensor of shape (n, n, n): A tensor holds numbers of
-    answers: entry (i, j, k) > 0 says how often i was nearer to j than to k, < 0 how often it was
-    not. Also as a SciPy matrix of shape (n, n^2) or (n^2, n); `y` array-like or None: responses;
-    `declared` bool or None: whether objects are declared, for the check of columns; None leaves the
-    check out.
+    Columns are checked if it is known whether the user has declared the objects.
     """
     if is_tensor(X):
         if layout.choice:
@@ -123,13 +101,12 @@ def read_columns(X, y, layout: Layout, *, declared: bool | None) -> tuple[Table,
     table = read_table(X, layout.columns)
     if declared is not None and layout.columns is None:
         leads = y is None if layout.choice else table.codes.shape[1] == 3
-        lead = 0 if leads else None
-        check_columns(table, declared=declared, lead=lead)
+        check_columns(table, declared=declared, lead=0 if leads else None)
     return table, y, layout
 
 
 def read_answers(
-    X, y=None, sample_weight=None, layout: Layout = AS_IT_IS, *, objects: np.ndarray,
+    X: Any, y: Any, sample_weight: Any, layout: Layout, *, objects: np.ndarray,
     strangers: bool = False,
 ) -> Answers:  # fmt: skip
     """Read answers about the objects of a fit; `strangers` may be others, at n_objects."""
@@ -142,26 +119,18 @@ def read_answers(
 
 
 def learn_answers(
-    X,
-    y,
-    sample_weight,
-    layout: Layout,
-    learn: Callable[[Table], np.ndarray],
-    *,
+    X: Any, y: Any, sample_weight: Any, layout: Layout, learn: Callable[[Table], np.ndarray], *,
     declared: bool | None = None,
-) -> tuple[Answers, np.ndarray, str]:
-    """Read answers that tell the objects; return them, the objects, and the reading of y.
-
-    `X, y, sample_weight, layout, declared`: see `read_columns`; weights are numbers >= 0, of the
-    rows of X; `learn`: returns the objects of a table.
-    """
+) -> tuple[Answers, np.ndarray, str]:  # fmt: skip
+    """Read answers that tell the objects; return them, the objects, and the reading of y."""
     table, y, layout = read_columns(X, y, layout, declared=declared)
     objects = learn(table)
     trials = _arranged(table, y, layout)
     return _answers(trials, find_known(table, objects), sample_weight), objects, trials.response
 
 
-def _answers(trials: Trials, places: np.ndarray, sample_weight) -> Answers:
+def _answers(trials: Trials, places: np.ndarray, sample_weight: Any) -> Answers:
+    """Answers of trials by the places of their names."""
     codes = trials.table.codes
     if trials.layout.choice:
         if codes.shape[1] != 3:
@@ -171,13 +140,13 @@ def _answers(trials: Trials, places: np.ndarray, sample_weight) -> Answers:
                 "skscreen.preprocessing.triplets_from_oddoneout."
             )
         codes = codes[:, [1, 2, 0]]
+    if not np.array_equal(places, np.arange(len(places))):
+        codes = places[codes]
     weights = weights_of(sample_weight, trials, trials.n_rows)
-    if np.array_equal(places, np.arange(len(places))):
-        return Answers(codes.astype(np.int32), weights, trials.rows)
-    return Answers(places.astype(np.int32)[codes], weights, trials.rows)
+    return Answers(codes.astype(np.int32), weights, trials.rows)
 
 
-def weights_of(sample_weight, trials, n_rows: int) -> np.ndarray | None:
+def weights_of(sample_weight: Any, trials: Any, n_rows: int) -> np.ndarray | None:
     """Return the weights of trials, which have `rows` of X and perhaps `weights` of their own."""
     weights = trials.weights
     if sample_weight is not None:
@@ -188,35 +157,31 @@ def weights_of(sample_weight, trials, n_rows: int) -> np.ndarray | None:
     return None if weights is not None and np.all(weights == 1.0) else weights
 
 
-def _arranged(table: Table, y, layout: Layout) -> Trials:
+def _arranged(table: Table, y: Any, layout: Layout) -> Trials:
     """Bring the columns of a table into one order, by its responses."""
     lead, options = _roles(table, layout, said=y is not None)
-    n_rows, weights, response = len(table.codes), None, layout.response
-    rows = np.arange(n_rows)
-    chosen = lead if layout.choice else options[0]
+    codes, weights, response = table.codes, None, layout.response
+    n_rows, width = codes.shape
+    rows, chosen = np.arange(n_rows), np.array([[lead if layout.choice else options[0]]])
     if y is not None:
         choices, response = read_choices(y, table, options, response)
         weights, chosen = choices.weights, choices.options[:, None]
         if choices.rows is not None:
-            rows = choices.rows
-            table = table._replace(codes=table.codes.take(rows, axis=0))
-    codes = table.codes
+            rows, codes = choices.rows, codes.take(choices.rows, axis=0)
     if layout.choice:
-        codes = _chosen_first(codes, chosen)
+        # The chosen one to the front; the others stay in order.
+        order = np.argsort(np.arange(width) != chosen, axis=1, kind="stable")
+        codes = codes[:, order[0]] if len(order) == 1 else np.take_along_axis(codes, order, axis=1)
     else:
-        right = [0, 1, 2, 3] if codes.shape[1] == 4 else [lead, *options]
-        wrong = [2, 3, 0, 1] if codes.shape[1] == 4 else [lead, *options[::-1]]
-        turned = None if y is None else chosen != options[0]
-        codes = codes if right == sorted(right) else codes[:, right]
-        codes = codes if turned is None else np.where(turned, table.codes[:, wrong], codes)
+        right = [0, 1, 2, 3] if width == 4 else [lead, *options]
+        wrong = [2, 3, 0, 1] if width == 4 else [lead, *options[::-1]]
+        as_said = codes if right == sorted(right) else codes[:, right]
+        codes = as_said if y is None else np.where(chosen == options[0], as_said, codes[:, wrong])
     return Trials(table._replace(codes=codes), rows, weights, n_rows, response, layout)
 
 
 def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]:
-    """Return the leading column, and the columns between which was chosen.
-
-    Of quadruplets these are the first columns of both pairs. `said` says if y tells the choice.
-    """
+    """Return the leading column, and those (of pairs, the first ones) between which was chosen."""
     width = table.codes.shape[1]
     if layout.choice and width < 3:
         raise ValueError(
@@ -230,9 +195,8 @@ def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]
             f"{width} feature(s), shape {table.codes.shape}; pass columns, those of objects."
             f"{ratings if width == 2 else ''}"
         )
-    if layout.lead is None or (width == 4 and not layout.choice):
-        lead = 0
-    else:
+    lead = 0
+    if layout.lead is not None and (width == 3 or layout.choice):
         if layout.choice and said:
             raise ValueError("odd must be None where y says which object is the odd one.")
         lead = column_place(layout.lead, table.labels, "odd" if layout.choice else "pivot")
@@ -241,19 +205,8 @@ def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]
     return lead, [0, 2] if width == 4 else [place for place in range(3) if place != lead]
 
 
-def _chosen_first(codes: np.ndarray, column) -> np.ndarray:
-    """Move a column, one for all rows or one for each, to the front; the others stay in order."""
-    others = np.arange(codes.shape[1]) != column
-    order = np.argsort(others, axis=-1, kind="stable")
-    return codes[:, order] if order.ndim == 1 else np.take_along_axis(codes, order, axis=1)
-
-
 def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
-    """Leave out answers of weight zero and, with a warning, those that nothing could satisfy.
-
-    Weights that are all equal become None, which means the same in a mean, unless `equal` keeps
-    them.
-    """
+    """Leave out answers of weight zero and, with a warning, those that nothing could satisfy."""
     check_total(answers.weights)
     if answers.weights is not None:
         answers = answers.take(answers.weights > 0.0)
@@ -278,6 +231,7 @@ def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
             f"with itself, as row {answers.trials[np.argmax(impossible)]} does: they are left out.",
         )
         answers = answers.take(~impossible)
+    # In a mean equal weights mean the same as none.
     if not equal and answers.weights is not None and np.ptp(answers.weights) == 0.0:
         return answers._replace(weights=None)
     return answers
@@ -305,7 +259,7 @@ def check_total(weights: np.ndarray | None) -> None:
         raise ValueError("sample_weight, or counts in y, must have a finite sum.")
 
 
-def read_weights(sample_weight, n_rows: int) -> np.ndarray:
+def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Read a weight >= 0 for each row of X."""
     weights = read_numbers(sample_weight, [])
     if weights is None or weights.shape != (n_rows,):
@@ -317,13 +271,13 @@ def read_weights(sample_weight, n_rows: int) -> np.ndarray:
     return weights
 
 
-def is_tensor(X) -> bool:
+def is_tensor(X: Any) -> bool:
     """Whether answers are a sparse tensor of counts."""
     return sparse.issparse(X) or (hasattr(X, "coords") and getattr(X, "ndim", 0) == 3)
 
 
-def _read_tensor(X) -> tuple[Table, np.ndarray]:
-    """Rows and counts of a sparse tensor."""
+def _read_tensor(X: Any) -> tuple[Table, np.ndarray]:
+    """Rows and counts: entry (i, j, k) says how often i was nearer to j than to k, or < 0 not."""
     shape = X.shape
     n = shape[0] if len(shape) == 3 else min(shape)
     if shape not in ((n, n, n), (n, n * n), (n * n, n)):

@@ -24,10 +24,7 @@ _LEAST_SHARED = 30
 
 
 def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
-    """Raise where a column seems to hold no objects; the one that leads may have few, or others.
-
-    Where the user has `declared` which objects there are, columns may have none in common.
-    """
+    """Raise where a column seems to hold no objects; that of the `lead` may have few, or others."""
     rows = table.codes[:: max(len(table.codes) // _MOST_ROWS, 1)]
     if len(rows) >= _LEAST_ROWS:
         # The same question asked again and again tells nothing.
@@ -155,10 +152,8 @@ def _shares_less(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
 
 
 def _repeating_by_chance(rows: np.ndarray, counts: np.ndarray) -> list[int]:
-    """Columns that alone repeat others of their rows, each as often as by chance.
-
-    The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
-    """
+    """Columns that alone repeat others of their rows, each as often as by chance."""
+    # The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
     found, width = [], len(counts)
     repeats = np.zeros((width, width), dtype=np.int64)
     for a, b in combinations(range(width), 2):
@@ -195,10 +190,7 @@ def _refuse(table: Table, column: int, suspects: set[int], what: str) -> None:
 
 
 def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
-    """Raise where a column repeats one of the others, now this one, now that, as a choice does.
-
-    `suspects` are columns that seem to hold no objects.
-    """
+    """Raise where a column repeats one of the others, now this one, now that, as a choice does."""
     width, labels = rows.shape[1], table.labels
     # The answer is rather to the right of what was shown.
     for column in reversed(range(width)):

@@ -14,18 +14,13 @@ MODELS = ("independent", "additive", "full")
 
 
 class Conjoint(NamedTuple):
-    """Trials of two stimuli.
+    """Trials of two stimuli."""
 
-    `first, second` (m, n_attributes), int: places of the levels of the stimulus that was judged the
-    greater, and of the other; `weights` (m,), or None: numbers of answers; `rows` (m,), int: rows
-    of X; `response`: the reading of y.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    weights: np.ndarray | None
-    rows: np.ndarray
-    response: str
+    first: np.ndarray  # (m, n_attributes): levels of the stimulus that was judged the greater
+    second: np.ndarray  # (m, n_attributes): of the other
+    weights: np.ndarray | None  # (m,): numbers of answers
+    rows: np.ndarray  # (m,): of X
+    response: str  # the reading of y
 
 
 def learn_levels(table: Table, objects) -> list[np.ndarray]:
@@ -41,11 +36,7 @@ def learn_levels(table: Table, objects) -> list[np.ndarray]:
 
 
 def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> Conjoint:
-    """Read trials; without y the first stimulus of each row is the greater one.
-
-    `table`: two columns for each attribute: its level in the first and in the second stimulus; `y`
-    (n_rows,) or None.
-    """
+    """Read trials; without y the first stimulus of each row is the greater one."""
     if _n_attributes(table) != len(levels):
         raise ValueError(
             f"X must have {2 * len(levels)} columns, as in the fit, got {table.codes.shape[1]}."
@@ -64,11 +55,7 @@ def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> C
 
 
 def conjoint_design(trials: Conjoint, shape: tuple[int, ...], model: str, attribute: int):
-    """Matrix of the differences of the stimuli in the parameters of a model.
-
-    `shape`: numbers of levels; `model` {"independent", "additive", "full"}; `attribute`: of the
-    independent model. Returns csr_array of shape (m, n_parameters)
-    """
+    """Differences of the stimuli in the parameters of a model, (m, n_parameters)."""
     if model == "full":
         blocks = [(prod(shape), *(np.ravel_multi_index(tuple(one.T), shape)
                                   for one in (trials.first, trials.second)))]  # fmt: skip

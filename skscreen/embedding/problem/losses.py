@@ -17,28 +17,18 @@ from skscreen._compiled import embedding
 
 @dataclass(frozen=True)
 class Traits:
-    """What solvers know of a loss beyond its values.
+    """What solvers know of a loss beyond its values."""
 
-    Parameters
-    ----------
-    parameter : str or None
-        The parameter of the estimator that is the parameter of the loss.
-    first_step : float
-        Of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
-    clean_ridge : tuple of (float, int, float, float)
-        For r noise-free answers per coordinate and a loss with parameter s the ridge is the first
-        number over r to the power of the second and s to that of the third, at most the fourth.
-    ridges : tuple of float
-        Tried for noisy answers, weakest first. The first costs the map nothing where answers
-        contradict each other.
-    lift_up_to : int
-        Largest number of dimensions in which the default start has extra ones.
-    """
-
+    # The parameter of the estimator that is the parameter of the loss.
     parameter: str | None = None
+    # Of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
     first_step: float = 0.1
+    # For r noise-free answers per coordinate and a loss with parameter s the ridge is the first
+    # number over r to the power of the second and s to that of the third, at most the fourth.
     clean_ridge: tuple[float, int, int, float] = (0.3, 2, 0, 0.3)
+    # Tried for noisy answers, weakest first, which costs the map nothing where answers contradict.
     ridges: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3)
+    # Largest number of dimensions in which the default start has extra ones.
     lift_up_to: int = 3
 
 
@@ -59,20 +49,7 @@ CONVEX_LOSSES = tuple(name for name, _, is_convex in embedding.LOSSES if is_conv
 
 @dataclass(frozen=True)
 class EmbeddingLoss:
-    """A loss with its one parameter.
-
-    Parameters
-    ----------
-    name : {"gnmds", "ckl", "ste", "tste", "soe", "oddoneout"}
-        "gnmds": hinge max(0, 1 + a - c), with a quadratic piece of width `shape` >= 0 (Agarwal et
-        al. 2007); "ckl": log((a + c + 2 mu) / (c + mu)) with mu = `shape` > 0 (Tamuz et al. 2011);
-        "ste": log(1 + exp(a - c)), and "tste": log(1 + ((alpha + a) / (alpha + c))^h) with
-        alpha = `shape` > 0 and h = (alpha + 1) / 2 (van der Maaten and Weinberger 2012); "soe":
-        max(0, sqrt(a) + delta - sqrt(c))^2 with delta = `shape` > 0 (Terada and von Luxburg 2014);
-        "oddoneout": see `choice`.
-    shape : float
-        Not used by "ste" and "oddoneout".
-    """
+    """A loss with its one parameter, which not all use; see `embedding_losses.hpp`."""
 
     name: str
     shape: float = 1.0

@@ -17,44 +17,24 @@ from skscreen.embedding.problem.losses import EmbeddingLoss
 
 
 class Terms(NamedTuple):
-    """Arrays of a problem for the compiled evaluations.
+    """Arrays of a problem for the compiled evaluations."""
 
-    Parameters
-    ----------
-    answers : ndarray of shape (m, 3) or (m, 4), int32
-        Rows (i, j, k) or (i, j, l, k): d(i, j) < d(i, k) or d(i, j) < d(l, k). With a loss of three
-        distances rows (i, j, k) also say that d(i, j) < d(j, k).
-    weights : ndarray of shape (m,), or (0,) where all are one
-    pairs : ndarray of shape (P, 2), int32
-        The distinct pairs; empty where they are not listed.
-    places : ndarray of shape (m, 2) or (m, 3), int32
-        Rows of `pairs` that are the near, far and third pair; empty where pairs are not listed.
-    total : float
-        Sum of the weights.
-    loss, shape, reg
-        Code and parameter of the loss, strength of the ridge.
-    """
-
-    answers: np.ndarray
-    weights: np.ndarray
-    pairs: np.ndarray
-    places: np.ndarray
-    total: float
-    loss: int
-    shape: float
+    answers: np.ndarray  # (m, 3) or (m, 4), int32: (i, j, k) or (i, j, l, k) as in `Answers`
+    weights: np.ndarray  # (m,), or (0,) where all are one
+    pairs: np.ndarray  # (P, 2), int32: the distinct pairs; empty where they are not listed
+    places: np.ndarray  # (m, sides), int32: the near, far (, third) pair's row of `pairs`
+    total: float  # sum of the weights
+    loss: int  # its code
+    shape: float  # and parameter
     reg: float
 
 
 class EmbeddingProblem:
-    """Value and gradient of the objective.
-
-    `answers` (m, 3) or (m, 4), int32: see `Terms`; checked, without rows that no embedding could
-    satisfy; `weights` (m,), or None: positive; None where all are one; `compress`: whether to list
-    pairs; by default where that pays: n^2 < 4 m.
-    """
+    """Value and gradient of the objective of usable answers, (m, 3) or (m, 4), int32."""
 
     def __init__(self, answers, weights, n_objects, loss: EmbeddingLoss, reg, compress=None):
         self.n_objects, self.loss = n_objects, loss
+        # Whether to list pairs: by default where that pays.
         if compress is None:
             compress = n_objects**2 < 4 * len(answers)
         if compress:
@@ -77,14 +57,11 @@ class EmbeddingProblem:
     def split(self, size: int) -> tuple[np.ndarray, np.ndarray | None, "EmbeddingProblem"]:
         """Return the first `size` answers, their weights, and the problem of all the others."""
         terms, rest = self.terms, copy(self)
+        answers, weights, places = terms.answers, terms.weights, terms.places
         rest.terms = _terms(
-            *(rows[size:] for rows in (terms.answers, terms.weights)),
-            terms.pairs,
-            terms.places[size:],
-            self.loss,
-            terms.reg,
+            answers[size:], weights[size:], terms.pairs, places[size:], self.loss, terms.reg
         )
-        return terms.answers[:size], terms.weights[:size] if terms.weights.size else None, rest
+        return answers[:size], weights[:size] if weights.size else None, rest
 
     @property
     def reg(self) -> float:

@@ -1,6 +1,7 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +25,7 @@ def are_positions(objects: np.ndarray) -> bool:
 
 
 def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.ndarray:
-    """Return the objects of a fit.
-
-    `objects` int, (n_objects,), or None: number of objects 0, 1, 2, ..., or all names. None takes
-    whole numbers for positions up to the largest one, and other names as they occur; `ordered`:
-    whether numbers are levels, of which those that occur are the objects.
-    """
+    """Return the objects: those given, by number or names, or of a table; `ordered` are levels."""
     names = table.names
     if objects is not None and not isinstance(objects, Integral):
         return _given(objects)
@@ -110,7 +106,7 @@ def _is_code(name) -> bool:
     """Whether a name among others that are no numbers says that there is none."""
     if isinstance(name, str):
         return name.strip() in _MISSING
-    return isinstance(name, Real) and not isinstance(name, bool) and not 0 <= name < np.inf
+    return isinstance(name, Real) and not isinstance(name, bool) and not 0 <= float(name) < np.inf
 
 
 def _refuse_negative(table: Table) -> None:
@@ -138,7 +134,7 @@ def _given(objects) -> np.ndarray:
 
 def _warn_alike(names: np.ndarray) -> None:
     """Warn about names that differ in nothing but spaces and capitals."""
-    seen = {}
+    seen: dict[Any, Any] = {}
     for name in names.tolist():
         plain = " ".join(name.split()).casefold() if isinstance(name, str) else name
         if (other := seen.setdefault(plain, name)) is not name:
@@ -177,10 +173,7 @@ def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
 def find_known(
     table: Table, objects: np.ndarray, *, strangers: bool = False, input_name: str = "X"
 ) -> np.ndarray:
-    """Return the places of a table's names among the objects of a fit.
-
-    `objects` (n_objects,); `strangers`: whether other names are allowed, which are at n_objects.
-    """
+    """Return places of a table's names among objects; `strangers` may be others, at n_objects."""
     places = find(table.names, objects)
     unknown = places == len(objects)
     mixed = are_numbers(table.names) != are_numbers(objects) and objects.dtype.kind != "O"

@@ -39,19 +39,14 @@ class NoiseCeiling(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """Answers to questions.
+    """Answers to questions."""
 
-    `questions, options` (m,), int: which question each row answers, and what the answer is;
-    `counts` (m,): how many answers a row stands for, whole numbers; `weights` (m,): of each of
-    these answers; `groups` (m,), or None: who answered.
-    """
-
-    questions: np.ndarray
-    options: np.ndarray
+    questions: np.ndarray  # (m,), int: which question each row answers
+    options: np.ndarray  # (m,), int: and what the answer is
     n_options: int
-    counts: np.ndarray
-    weights: np.ndarray
-    groups: np.ndarray | None = None
+    counts: np.ndarray  # (m,), whole numbers: how many answers a row stands for
+    weights: np.ndarray  # (m,): of each of these answers
+    groups: np.ndarray | None = None  # (m,), int: who answered
 
 
 def ceiling_of(votes: Votes) -> NoiseCeiling:

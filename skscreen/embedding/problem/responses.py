@@ -24,15 +24,11 @@ _CHANCE = 1e-6
 
 
 class Choices(NamedTuple):
-    """Which option was chosen.
+    """Which option was chosen."""
 
-    `rows` (m,), int, or None: rows of the table; None where these are all rows in their order;
-    `options` (m,), int: columns of the chosen options; `weights` (m,), or None: numbers of answers.
-    """
-
-    rows: np.ndarray | None
-    options: np.ndarray
-    weights: np.ndarray | None = None
+    rows: np.ndarray | None  # (m,), int: of the table; None where these are all in their order
+    options: np.ndarray  # (m,), int: columns that were chosen
+    weights: np.ndarray | None = None  # (m,): numbers of answers
 
 
 class Unreadable(ValueError):
@@ -42,12 +38,9 @@ class Unreadable(ValueError):
 def read_choices(
     y, table: Table, options: list[int], response: str, readings: tuple[str, ...] | None = None
 ) -> tuple[Choices, str]:
-    """Return the choices that y holds, and the one reading of it, else "auto".
+    """Return the choices between columns (first ones of pairs) that y holds, and its reading.
 
-    `y` (n_rows,), or of shape (n_rows, n_options) for votes; `options`: columns between which was
-    chosen; for quadruplets the first columns of both pairs; `response`: one of `RESPONSES`. "auto"
-    tries all readings, and takes what only one of them can read, or all in the same way;
-    `readings`: those that "auto" tries, if not all.
+    "auto" tries `readings`, and takes what one of them can read, or all in the same way.
     """
     values = _one_column(y)
     if values is None:
@@ -136,7 +129,7 @@ def _position(y: Table, table: Table, options: list[int]) -> Choices:
     if not are_numbers(y.names) and set(names) <= set(labels):
         places = [labels.index(name) for name in names]
     else:
-        places = names if y.names.dtype.kind in "iu" else [None]
+        places = names if y.names.dtype.kind in "iu" else [-1]
     if not set(places) <= set(options):
         hint = ""
         if set(places) == {0, 1} and len(options) == 2:
@@ -247,7 +240,8 @@ def _check_two(options: list[int]) -> None:
 
 def _same(one: Choices, other: Choices) -> bool:
     """Whether two readings give the same answers."""
-    weighted = one.weights is not None or other.weights is not None
-    if weighted and not np.array_equal(one.weights, other.weights):
+    if not np.array_equal(one.options, other.options):
         return False
-    return np.array_equal(one.options, other.options)
+    if one.weights is None or other.weights is None:
+        return one.weights is other.weights
+    return np.array_equal(one.weights, other.weights)

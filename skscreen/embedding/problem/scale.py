@@ -9,40 +9,28 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from skscreen.embedding.problem.answers import Answers
 
-_HALVINGS = 60
+# Most steps by default, and most halvings of one.
+LIMIT, _HALVINGS = 100, 60
 
 
 class ScaleFit(NamedTuple):
-    """Values of all objects but the first, and how they were found.
+    """Values of all objects but the first, and how they were found."""
 
-    `values` (n_objects - 1,); `dual_gap`: (P - D) / P; with the dual variables that are the slopes
-    of the losses, and the gradient g of P, P - D = |g|^2 / (2 reg).
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (n_objects - 1,)
+    # (P - D) / P. With the slopes of the losses as dual variables P - D = |gradient|^2 / (2 reg).
     dual_gap: float
     n_iter: int
 
 
 class Judgements(NamedTuple):
-    """Answers of a generalised linear model; each says that its z is positive.
+    """Answers of a generalised linear model; each says that its z is positive."""
 
-    Parameters
-    ----------
-    design : sparse array of shape (m, n_values)
-        Matrix of z in the values.
-    weights : ndarray of shape (m,), or None
-    sides : ndarray of shape (m,)
-        1 where the greater pair of objects, or stimulus, is the second of the two in the order of
-        objects, else -1: what was answered, whatever the order in X.
-    trials : ndarray of shape (m,), int
-        The rows of X.
-    """
-
-    design: sparse.csr_array
-    weights: np.ndarray | None
+    design: sparse.csr_array  # (m, n_values): z in the values
+    weights: np.ndarray  # (m,)
+    # (m,): 1 where the greater pair of objects, or stimulus, is the second of the two in the order
+    # of objects, else -1: what was answered, whatever the order in X.
     sides: np.ndarray
-    trials: np.ndarray
+    trials: np.ndarray  # (m,): the rows of X
 
 
 def sides_of(greater: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -55,11 +43,11 @@ def sides_of(greater: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def judgements_of(answers: Answers, n_objects: int) -> Judgements:
     """Return the answers about differences for the model."""
-    rows = answers.rows
+    rows, weights = answers.rows, answers.weights
     near = np.sort(rows[:, :2], axis=1)
     far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
-    design = design_of(rows, n_objects)
-    return Judgements(design, answers.weights, sides_of(far, near), answers.trials)
+    weights = np.ones(len(rows)) if weights is None else weights
+    return Judgements(design_of(rows, n_objects), weights, sides_of(far, near), answers.trials)
 
 
 def design_of(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
@@ -83,24 +71,16 @@ def distribution(link: str, z: np.ndarray) -> np.ndarray:
 
 
 def fit_scale(
-    design,
-    weights: np.ndarray,
-    link: str,
-    reg: float,
-    tol: float,
-    max_iter: int,
-    report: Callable[[float], bool] | None = None,
-) -> ScaleFit:
-    """Minimise the weighted mean of -log F(z), plus reg / 2 |values|^2; weights have a sum of 1.
-
-    `report` is told the gap of each step, and says whether to stop.
-    """
+    design: sparse.csr_array, weights: np.ndarray, link: str, reg: float, tol: float,
+    max_iter: int | None, report: Callable[[float], bool] = lambda gap: False,
+) -> ScaleFit:  # fmt: skip
+    """Minimise the weighted mean of -log F(z), plus reg / 2 |values|^2; weights have a sum of 1."""
     values, steps = np.zeros(design.shape[1]), 0
     objective, gradient, hessian = _evaluate(design, weights, link, reg, values)
     while True:
         gap = float(gradient @ gradient) / (2.0 * reg * objective)
-        stop = report is not None and report(gap)
-        if gap <= tol or steps == max_iter or stop:
+        stop = report(gap)
+        if gap <= tol or steps == (max_iter or LIMIT) or stop:
             break
         step = linalg.solve(hessian, gradient, assume_a="pos")
         length, before = 1.0, objective
@@ -117,7 +97,9 @@ def fit_scale(
     return ScaleFit(values, gap, steps)
 
 
-def information(design, weights: np.ndarray, link: str, reg: float, values: np.ndarray):
+def information(
+    design: sparse.csr_array, weights: np.ndarray, link: str, reg: float, values: np.ndarray
+) -> np.ndarray:
     """Fisher's (expected) information about the values, (n_values, n_values), and the ridge's."""
     z = design @ values
     return _weighted_squares(design, weights * _slopes(link, z) * _slopes(link, -z), reg)

@@ -13,23 +13,15 @@ _LARGEST_WHOLE = 2.0**53
 
 
 class Table(NamedTuple):
-    """Cells as codes.
+    """Cells as codes."""
 
-    `codes` (n_rows, n_columns), int64: places in `names`; `names` (n_names,): distinct names that
-    occur, sorted where they can be; `labels`: of the columns.
-    """
-
-    codes: np.ndarray
-    names: np.ndarray
-    labels: list
+    codes: np.ndarray  # (n_rows, n_columns), int64: places in `names`
+    names: np.ndarray  # (n_names,): distinct names that occur, sorted where they can be
+    labels: list  # of the columns
 
 
 def read_table(X, columns=None, input_name: str = "X") -> Table:
-    """Read an array, a data frame or a list of rows of numbers, strings or anything hashable.
-
-    `X` (n_rows, n_columns); `columns`: labels or numbers of the columns to read, in their order;
-    None reads all; `input_name`: for messages.
-    """
+    """Read an array, a frame or rows of anything hashable; of the columns those given, or all."""
     values = _cells(X, input_name)
     if values.ndim != 2 or not values.size or values.dtype.kind == "c":
         # For its messages; where nothing is wrong its checks take as long as a short fit.
@@ -120,10 +112,7 @@ def as_written(names: np.ndarray) -> np.ndarray:
 
 
 def read_numbers(values, labels: list) -> np.ndarray | None:
-    """Read floats, NaN where missing; None if there are others than numbers.
-
-    Columns of a frame that have the labels of X are brought into their order.
-    """
+    """Read floats, NaN where missing, columns by the labels of X; None if there are others."""
     if hasattr(values, "columns") and set(labels) == set(values.columns):
         values = values[labels]
     try:
@@ -140,7 +129,9 @@ def read_numbers(values, labels: list) -> np.ndarray | None:
 def as_cells(values) -> np.ndarray:
     """Return an array, in which masked cells are None."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
-        return np.where(np.ma.getmaskarray(values), None, values.data)
+        cells = values.data.astype(object)
+        cells[np.ma.getmaskarray(values)] = None
+        return cells
     return np.asarray(values)
 
 

@@ -5,7 +5,7 @@ wrong side of others, and projected. Where the strength of the ridge is free a t
 is kept out of the start; if it gets many of these wrong, they choose a stronger ridge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from math import nan
 
@@ -40,15 +40,13 @@ def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
 def auto(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
 ) -> Iterator[Progress]:
-    """Minimise F; X, of shape (n_objects, n_components), is only written to.
-
-    Where `settings.adapt` says so the ridge of `problem` is set anew after the start.
-    """
+    """Minimise F; X is only written to. `settings.adapt` sets the ridge of `problem` anew."""
     n_held_out = int(_HELD_OUT * len(problem.answers)) if settings.adapt else 0
     if n_held_out < _LEAST_HELD_OUT or not problem.loss.traits.ridges:
         passes = yield from _start(problem, X, rng)
     else:
-        *held_out, part = problem.split(n_held_out)
+        rows, weights, part = problem.split(n_held_out)
+        held_out = rows, weights
         passes = yield from _start(part, X, rng)
         if wrong_share(X, *held_out, problem.loss) > _NOISY:
             passes = yield from _choose_ridge(part, X, held_out, settings, passes)
@@ -56,7 +54,9 @@ def auto(
     yield from lbfgs(problem, X, settings, passes=passes)
 
 
-def _start(problem, X, rng):
+def _start(
+    problem: EmbeddingProblem, X: np.ndarray, rng: np.random.Generator
+) -> Generator[Progress, None, float]:
     """Descend along single answers, at first in more dimensions where X has few."""
     p = X.shape[1]
     lift = _LIFT if p <= problem.loss.traits.lift_up_to else 0
@@ -77,25 +77,32 @@ def _start(problem, X, rng):
     return passes
 
 
-def _choose_ridge(problem, X, held_out, settings, passes):
+def _choose_ridge(
+    problem: EmbeddingProblem,
+    X: np.ndarray,
+    held_out: tuple[np.ndarray, np.ndarray | None],
+    settings: Settings,
+    passes: float,
+) -> Generator[Progress, None, float]:
     """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
     rough = replace(settings, tol=max(settings.tol, _ROUGH))
-    ridges, low, best = problem.loss.traits.ridges, problem.reg, None
-    fitted = problem.split(len(held_out[0]))[:2]
-    if wrong_share(X, *fitted, problem.loss) > _NOISY:
+    ridges, low = problem.loss.traits.ridges, problem.reg
+    rows, weights, _ = problem.split(len(held_out[0]))
+    if wrong_share(X, rows, weights, problem.loss) > _NOISY:
         # Not even the answers of the start agree. Without this much of a ridge, objects with few
         # answers are then flung far out, which the answers held out are too few to tell.
         low = max(low, ridges[0])
+    best = np.inf, low, X
     for reg in (low, *(reg for reg in ridges if reg > 2.0 * low)):
         problem.reg = reg
         for progress in lbfgs(problem, X, rough, passes=passes):
             yield progress
         passes = progress.passes
         error = wrong_share(X, *held_out, problem.loss)
-        if best is not None and error > best[0]:
+        if error > best[0]:
             break
         best = error, reg, X.copy()
-    problem.reg, X[:] = best[1], best[2]
+    _, problem.reg, X[:] = best
     return passes
 
 

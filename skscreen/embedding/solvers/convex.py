@@ -13,7 +13,11 @@ dimensions. With the conjugate f* the dual problem is
     subject to     reg / n I + sum_q w_q sum_r t_qr H_qr / sum_q w_q >= 0
 
 Slopes t_q = f'(z_q) at any points, scaled down until that matrix is positive semidefinite, give a
-lower bound. It meets F where the points are optimal.
+lower bound. It meets F where the points are optimal. Where they are not, eigenvectors of the
+gradient in G with negative eigenvalues are dimensions along which F falls.
+
+S. Burer, R. D. C. Monteiro (2003). A nonlinear programming algorithm for solving semidefinite
+programs via low-rank factorization. Mathematical Programming 95, 329-357.
 """
 
 from collections.abc import Iterator
@@ -40,18 +44,7 @@ _HALVINGS = 40
 def convex(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
 ) -> Iterator[Progress]:
-    """Minimise over points in as many dimensions as it takes, until the duality gap is small.
-
-    After each descent dimensions are added along which F falls: eigenvectors of its gradient in G
-    with negative eigenvalues. X becomes the principal axes of the points, as many as it has
-    columns; objective and gap are those of all axes. `settings.tol` is that of the gap, as a share
-    of the objective.
-
-    References
-    ----------
-    S. Burer, R. D. C. Monteiro (2003). A nonlinear programming algorithm for solving semidefinite
-    programs via low-rank factorization. Mathematical Programming 95, 329-357.
-    """
+    """Minimise over points in as many dimensions as it takes; X gets the longest principal axes."""
     points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol
     gap = np.inf
     for _ in range(settings.max_iter or _ROUNDS):
@@ -72,10 +65,7 @@ def convex(
 
 
 def lower_bound(problem: EmbeddingProblem, X: np.ndarray) -> float:
-    """Return a value below which F is nowhere, in any number of dimensions, from slopes at X.
-
-    It is never wrong, in floating point included; how near it is to the minimum depends on X.
-    """
+    """Return a value below which F is nowhere, in floating point too, from slopes at X."""
     return _certify(problem, X)[1]
 
 

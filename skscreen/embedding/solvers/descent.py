@@ -1,6 +1,6 @@
 """Plain baselines of ordinal embedding: stochastic gradients on single answers, and all at once."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from math import ceil, nan
 
 import numpy as np
@@ -14,7 +14,7 @@ _TOUCHES = 6000
 # Parts of a descent after each of which its loss is reported.
 _PARTS = 20
 # Most steps on the mean gradient, each a pass over all answers.
-_BATCH_EPOCHS = 1000
+_EPOCHS = 1000
 # First step on the mean gradient, over the number of objects.
 _BATCH_STEP = 0.3
 # Factors of the step after a decrease of the loss, and after an increase.
@@ -41,16 +41,13 @@ def diverged(X: np.ndarray, far: float = _FAR) -> bool:
 def descend(
     problem: EmbeddingProblem, X: np.ndarray, rows, n_steps: int, first: float, parts: int
 ) -> Generator[Progress, None, tuple[float, bool]]:
-    """Step along single answers with lengths that fall linearly from `first` to 0.
-
-    Where those diverge it begins again with shorter ones; when it gives up, X is as it was.
-    Returns how often it went through the answers, and whether the steps did not diverge.
-    """
+    """Step along single answers, ever shorter; return passes, and whether the steps settled."""
     terms, start = problem.terms, X.copy()
     far = _FAR * max(1.0, float(np.abs(X).max()))
     if problem.reg > 0.0:
         # A longer step along the ridge alone goes past the origin.
         first = min(first, 0.5 * problem.width / problem.reg)
+    # Where steps diverge it begins again with shorter ones; when it gives up, X is as it was.
     for _ in range(_ATTEMPTS):
         row = done = 0
         for part in range(parts):
@@ -68,10 +65,7 @@ def descend(
 def sgd(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
 ) -> Iterator[Progress]:
-    """Minimise F from X by steps on single answers, of lengths that fall linearly to zero.
-
-    The number of steps is fixed beforehand: about 6,000 for each object, or `max_iter` passes.
-    """
+    """Minimise F from X by a fixed number of steps on single answers, of lengths that fall to 0."""
     n_steps = steps_for(problem, _TOUCHES)
     if settings.max_iter is not None:
         n_steps = settings.max_iter * len(problem.answers)
@@ -86,29 +80,41 @@ def batch(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
 ) -> Iterator[Progress]:
     """Minimise F from X by gradient descent; a step that raises F is undone and halved."""
-    terms, work = problem.terms, problem.workspace()
-    gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
-    value = evaluate(X, terms, work, gradient)
     step = settings.step or _BATCH_STEP * problem.n_objects
-    for epoch in range(settings.max_iter or _BATCH_EPOCHS):
-        trial, used = X - step * gradient, step
-        new = evaluate(trial, terms, work, trial_gradient)
+    shortest, move = _SHORTEST * problem.n_objects, np.subtract
+    for progress in falling(problem.evaluate, move, X.copy(), step, _GROW, shortest, settings):
+        X[:] = progress.embedding
+        yield progress
+
+
+def falling(
+    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    at: np.ndarray,
+    step: float,
+    grow: float,
+    shortest: float,
+    settings: Settings,
+) -> Iterator[Progress]:
+    """Move along the gradient: further after a step that lowers the value; others are undone."""
+    value, gradient = evaluate(at)
+    for epoch in range(settings.max_iter or _EPOCHS):
+        trial, used = move(at, step * gradient), step
+        new, new_gradient = evaluate(trial)
         if new <= value:
             done = value - new <= settings.tol * abs(value)
-            X[:], value = trial, new
-            gradient, trial_gradient = trial_gradient, gradient
-            step *= _GROW
+            at, value, gradient = trial, new, new_gradient
+            step *= grow
         else:
             step *= _SHRINK
-            done = step < _SHORTEST * problem.n_objects
-        yield Progress(epoch + 2.0, value, used, X, done)
+            done = step < shortest
+        yield Progress(epoch + 2.0, value, used, at, done)
         if done:
             return
 
 
 sgd_pass = embedding.sgd_pass
-"""Steps on single answers, with lengths that go linearly from first to last -> the next row.
+"""(X, rows, start, n_steps, first_step, last_step, code, shape, reg) -> the next row.
 
-(X, rows, start, n_steps, first_step, last_step, code, shape, reg). Rows are taken in order, from
-`start` on and round the end: they are shuffled beforehand.
+Rows are taken in order, round the end; lengths of steps go linearly from first to last.
 """

@@ -8,6 +8,10 @@ and its dual has slopes 0 <= t <= 1 (e = 1 - t) with Z = ridge I + sum_q w_q t_q
 `convex.py`. Newton steps lead to G Z = mu I, w p e = mu, w n t = mu with ever smaller mu. The
 matrices G and Z are scaled by W, for which W Z W = G (Nesterov and Todd), so that a step takes one
 symmetric system, of the size of the answers or of the pairs of objects, whichever are fewer.
+
+S. Mehrotra (1992). On the implementation of a primal-dual interior point method. SIAM Journal on
+Optimization 2, 575-601. Y. E. Nesterov, M. J. Todd (1998). Primal-dual interior-point methods for
+self-scaled cones. SIAM Journal on Optimization 8, 324-364.
 """
 
 from collections.abc import Iterator
@@ -57,9 +61,9 @@ class Hinges:
         self.w = totals / totals.sum()
         # e_i - e_j of each pair.
         self.ends = np.eye(n)[self.first] - np.eye(n)[self.second]
-        rows = np.repeat(np.arange(self.m), 2), pairs.ravel()
+        entries = np.repeat(np.arange(self.m), 2), pairs.ravel()
         signs = np.tile([1.0, -1.0], self.m)
-        self.A = sparse.csr_array((signs, rows), shape=(self.m, len(self.first)))
+        self.A = sparse.csr_array((signs, entries), shape=(self.m, len(self.first)))
 
     def of(self, G: np.ndarray) -> np.ndarray:
         """<H_q, G> of each answer."""
@@ -105,10 +109,7 @@ class Hinges:
 
 
 class Point(NamedTuple):
-    """A primal and a dual point, or a step between two.
-
-    `G, Z` (n, n); `p, n, t` (m,).
-    """
+    """A primal and a dual point, or a step between two: `G, Z` (n, n); `p, n, t` (m,)."""
 
     G: np.ndarray
     Z: np.ndarray
@@ -151,16 +152,7 @@ def _to_edge(M: np.ndarray, step: np.ndarray) -> float:
 def interior(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
 ) -> Iterator[Progress]:
-    """Minimise F of a hinge over points in as many dimensions as it takes; see `convex`.
-
-    References
-    ----------
-    Y. E. Nesterov, M. J. Todd (1998). Primal-dual interior-point methods for self-scaled cones.
-    SIAM Journal on Optimization 8, 324-364.
-
-    S. Mehrotra (1992). On the implementation of a primal-dual interior point method. SIAM Journal
-    on Optimization 2, 575-601.
-    """
+    """Minimise F of a hinge over points in as many dimensions as it takes; see `convex`."""
     hinges, width = Hinges(problem), problem.terms.shape
     ridge = max(problem.reg / problem.n_objects, _LEAST_RIDGE)
     # Fewer pairs than answers take less time, but have larger rounding errors.

@@ -42,9 +42,5 @@ def lbfgs(
 
 
 iterate = embedding.lbfgs_iterate
-"""One iteration -> new value, number of pairs, evaluations, length of the step (or 0).
-
-(X, value, gradient, steps, changes, curvatures, n_pairs, terms, workspace, spare), with X and its
-gradient of shape (n, p), which are moved, memory of shapes (memory, n p) and (memory,), and room
-`spare` of shape (3, n, p). Pair r is in row r % memory.
-"""
+"""(X (n, p), value, gradient, steps and changes (memory, n p), curvatures, n_pairs, terms, work,
+spare (3, n, p)) -> new value, n_pairs, evaluations, length of the step, or 0; moves X, gradient."""

@@ -23,15 +23,12 @@ _ROUNDS, _SWEEPS = 3, 6
 def improve_line(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings
 ) -> Iterator[Progress]:
-    """Move points of X, of shape (n_objects, 1), and descend, in turn; F never rises.
-
-    Yields nothing where no point has a better place. A sweep costs at most 33 x 3 evaluations.
-    """
+    """Move points of X, (n_objects, 1), and descend, in turn; yields nothing if none moves."""
     rows = problem.answers
     # The answers of each object, twice where they name it twice.
     order = np.argsort(rows, axis=None, kind="stable")
     first = np.searchsorted(rows.ravel()[order], np.arange(problem.n_objects + 1))
-    which, passes = order // problem.width, 0
+    which, passes = order // problem.width, 0.0
     for _ in range(_ROUNDS):
         moved = [sweep(X[:, 0], problem.terms, which, first, _GAPS)]
         while moved[-1] and len(moved) < _SWEEPS:
@@ -47,12 +44,7 @@ def improve_line(
 def improve_places(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings
 ) -> Iterator[Progress]:
-    """Move points of X, of shape (n_objects, n_components), and descend, in turn; F never rises.
-
-    Yields nothing where no point has a place with an objective that is lower by a hundredth of the
-    part that depends on it. Each point is tried beside 16 others, with 32 of its answers; the best
-    of these places is refined, and compared with the present one by all of its answers.
-    """
+    """Offer points of X the places of others, and descend, in turn; yields nothing if none move."""
     passes = 0.0
     for _ in range(_ROUNDS):
         moved, evaluated = place_sweep(X, problem.terms)
@@ -69,7 +61,5 @@ place_sweep = embedding.place_sweep
 computed; X is changed."""
 
 sweep = embedding.line_sweep
-"""(x (n,), terms, which, first, n_gaps) -> how many objects took another place; x is changed.
-
-The answers of object v are `which[first[v]:first[v + 1]]`.
-"""
+"""(x (n,), terms, which, first, n_gaps) -> how many objects took another place; x is changed. The
+answers of object v are `which[first[v]:first[v + 1]]`."""

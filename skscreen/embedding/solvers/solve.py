@@ -23,7 +23,7 @@ from skscreen.embedding.solvers.line_moves import improve_line, improve_places
 from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
-SOLVERS = {
+SOLVERS: dict[str, Callable[..., Iterator[Progress]]] = {
     "auto": auto,
     "svrg-sbb": svrg_sbb,
     "svrg": svrg,
@@ -57,21 +57,15 @@ HISTORY = np.dtype([("iteration", np.int64), *((name, np.float64) for name in (
 
 @dataclass(frozen=True)
 class EmbeddingSolution:
-    """Result of a solver.
+    """Result of a solver."""
 
-    `embedding` (n_objects, n_components); `reg`: strength of the ridge, which "auto" may have
-    chosen; `n_iter`: steps that were reported: iterations of L-BFGS, epochs of SVRG, parts of an
-    SGD pass; `history` (n_iter,), of dtype HISTORY; `dual_gap`: over the objective; NaN without a
-    certificate.
-    """
-
-    embedding: np.ndarray
+    embedding: np.ndarray  # (n_objects, n_components)
     objective: float
-    reg: float
+    reg: float  # the ridge, which "auto" may have chosen
     converged: bool
-    n_iter: int
-    history: np.ndarray
-    dual_gap: float
+    n_iter: int  # iterations of L-BFGS, epochs of SVRG, parts of an SGD pass
+    history: np.ndarray  # (n_iter,), of dtype HISTORY
+    dual_gap: float  # over the objective; NaN without a certificate
 
 
 def convex_solver(loss: EmbeddingLoss) -> str:
@@ -109,21 +103,11 @@ def check_inits(init, n_objects: int, n_components: int) -> list[np.ndarray]:
     return [np.ascontiguousarray(start - start.mean(axis=0)) for start in inits]
 
 
-def steps(problem, n_components, solver, settings, rng, init=None) -> Iterator[Progress]:
-    """Run a solver from `init`, or from a random start; see `SOLVERS`."""
-    random = random_start(problem.n_objects, n_components, rng)
-    X = random if init is None else _off_zero(problem, init, random, settings.tol)
-    if init is not None and solver == "auto":
-        # Its stochastic start would ignore the given start.
-        solver = "lbfgs"
-    return SOLVERS[solver](problem, X, settings, rng)
-
-
-def _off_zero(problem, init: np.ndarray, random: np.ndarray, tol: float) -> np.ndarray:
-    """Return a start, of the size of a random one if F at it is that at zero.
-
-    Zero is stationary: a solver would take the first short steps from there for the last ones.
-    """
+def _off_zero(
+    problem: EmbeddingProblem, init: np.ndarray, random: np.ndarray, tol: float
+) -> np.ndarray:
+    """Return a start, of the size of a random one if F at it is that at zero."""
+    # Zero is stationary: a solver would take the first short steps from there for the last ones.
     value, at_zero = (problem.evaluate(X)[0] for X in (init, np.zeros_like(init)))
     if abs(value - at_zero) > tol * at_zero:
         return init.copy()
@@ -143,10 +127,15 @@ def solve(
     init: np.ndarray | None = None,
     report: Callable[[Progress], None] | None = None,
 ) -> EmbeddingSolution:
-    """Solve once."""
+    """Solve once, from `init` or from a random start; see `SOLVERS`."""
     problem, rng = copy(problem), np.random.default_rng(seed)
-    history, start = [], perf_counter()
-    for progress in steps(problem, n_components, solver, settings, rng, init):
+    random = random_start(problem.n_objects, n_components, rng)
+    X = random if init is None else _off_zero(problem, init, random, settings.tol)
+    # The stochastic start of "auto" would ignore the given one.
+    run = SOLVERS["lbfgs" if init is not None and solver == "auto" else solver]
+    history: list[tuple] = []
+    start = perf_counter()
+    for progress in run(problem, X, settings, rng):
         history.append(_line(len(history) + 1, perf_counter() - start, progress))
         if report is not None:
             report(progress)
@@ -177,13 +166,9 @@ def solve_from(
     n_jobs: int | None,
     report: Callable[[Progress], None] | None = None,
 ) -> EmbeddingSolution:
-    """Solve from several starts and return the lowest objective.
-
-    The ridge that the first start chooses is that of all the others: objectives with different
-    ridges cannot be compared. With the default solver, single points are then moved to better
-    places.
-    """
+    """Solve from several starts and return the lowest objective."""
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
+    # Objectives with different ridges cannot be compared: all take what the first start chooses.
     fixed, settings = copy(problem), replace(settings, adapt=False)
     fixed.reg = first.reg
     found = [first]

@@ -16,26 +16,16 @@ _DRAWS, _MOST_DRAWN = 20, 4_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of a solver that users can choose.
+    """Parameters of a solver that users can choose; None takes the solver's own."""
 
-    `tol`: relative decrease of the objective, in an iteration or epoch, at which to stop;
-    `max_iter` int or None: iterations or epochs at most; None takes the solver's own number;
-    `sbb_epsilon` float or None: of SVRG-SBB, >= 0; None takes 0.1 / n_objects; `batch_size`: of
-    SVRG and SVRG-SBB; `update_frequency` int or None: steps of an epoch of SVRG and SVRG-SBB; None
-    goes through the answers once; `module_epochs` int or None: epochs after which SVRG-SBB begins
-    anew (its Algorithm 2); None never does; `step` float or None: length of the first step; None
-    takes the solver's own; `adapt`: whether the solver may set the ridge by the noise that it
-    finds.
-    """
-
-    tol: float = 1e-4
-    max_iter: int | None = None
+    tol: float = 1e-4  # relative decrease of the objective in an iteration, or duality gap
+    max_iter: int | None = None  # iterations or epochs
     sbb_epsilon: float | None = None
     batch_size: int = 1
-    update_frequency: int | None = None
-    module_epochs: int | None = None
-    step: float | None = None
-    adapt: bool = False
+    update_frequency: int | None = None  # steps of an epoch of SVRG
+    module_epochs: int | None = None  # after which SVRG-SBB begins anew; None never does
+    step: float | None = None  # length of the first one
+    adapt: bool = False  # whether the ridge may be set by the noise that is found
 
     @classmethod
     def of(cls, model, adapt: bool) -> Self:
@@ -54,33 +44,23 @@ class Settings:
 
 
 class Progress(NamedTuple):
-    """Progress of a solver.
+    """How far a solver is; `embedding` is overwritten by the next step."""
 
-    `passes`: gradients of answers so far, divided by the number of answers; `value`: objective at
-    `embedding`; NaN where it is not known; `step`: length of the step: that of the iteration for
-    L-BFGS, else the factor of a gradient; `embedding` (n_objects, n_components): the best so far;
-    overwritten by the next step; `converged`: whether the solver has met its tolerance; `dual_gap`:
-    duality gap over the objective; NaN where there is no certificate.
-    """
-
-    passes: float
-    value: float
-    step: float
-    embedding: np.ndarray
+    passes: float  # gradients of answers so far, divided by the number of answers
+    value: float  # objective at `embedding`, NaN where it is not known
+    step: float  # length: that of the iteration for L-BFGS, else the factor of a gradient
+    embedding: np.ndarray  # (n_objects, n_components): the best so far
     converged: bool
-    dual_gap: float = nan
+    dual_gap: float = nan  # over the objective; NaN where there is no certificate
 
 
 def shuffled(problem: EmbeddingProblem, rng: np.random.Generator) -> np.ndarray:
-    """Return the answers for stochastic passes, which take them as they come.
-
-    They are in random order as it is. With weights it is a list some times as long, in which rows
-    are repeated or left out in proportion to them (systematic sampling): a step on a row then
-    counts as any other, whatever its weight.
-    """
+    """Return the answers for stochastic passes, which take them as they come, in random order."""
     answers, weights = problem.answers, problem.weights
     if weights is None:
         return answers
+    # Rows are repeated or left out in proportion to their weights (systematic sampling): a step on
+    # a row then counts as any other.
     m = len(answers)
     drawn = m * min(max(_MOST_DRAWN // m, 1), _DRAWS)
     positions = (np.arange(drawn) + rng.random()) / drawn * weights.sum()

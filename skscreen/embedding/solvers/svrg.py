@@ -1,6 +1,17 @@
-"""SVRG-SBB: variance-reduced stochastic gradients with stabilised Barzilai-Borwein steps."""
+"""SVRG-SBB: variance-reduced stochastic gradients with stabilised Barzilai-Borwein steps.
+
+Each epoch evaluates the gradient g at a snapshot and makes m steps of length b eta on b answers
+each, with m = |Q| / b by default, and eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b), where
+dx and dg are the changes of the snapshot and of g. An epoch that raises F is undone and repeated
+with a quarter of the step. Algorithm 1 returns the points of a random epoch; here these are those
+of the snapshot with the lowest F.
+
+K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal embedding
+with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
+"""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -22,32 +33,10 @@ _TOL_FACTOR = 10.0
 
 
 def svrg_sbb(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
-) -> Iterator[Progress]:
-    """Minimise F from X by SVRG-SBB (Algorithms 1 and 2 of the paper, misprints corrected).
-
-    Each epoch evaluates the gradient g at a snapshot and makes m steps of length b eta on b answers
-    each, with m = |Q| / b by default, and eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b),
-    where dx and dg are the changes of the snapshot and of g. An epoch that raises F is undone and
-    repeated with a quarter of the step. Algorithm 1 returns the points of a random epoch; here
-    these are those of the snapshot with the lowest F.
-
-    References
-    ----------
-    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal
-    embedding with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
-    """
-    return _epochs(problem, X, settings, rng, barzilai_borwein=True)
-
-
-def svrg(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
-) -> Iterator[Progress]:
-    """Minimise F from X by SVRG with a constant step (Johnson and Zhang 2013)."""
-    return _epochs(problem, X, settings, rng, barzilai_borwein=False)
-
-
-def _epochs(problem, X, settings, rng, barzilai_borwein):
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator,
+    barzilai_borwein: bool = True,
+) -> Iterator[Progress]:  # fmt: skip
+    """Minimise F from X by SVRG-SBB (Algorithms 1 and 2 of the paper, misprints corrected)."""
     terms, work = problem.terms, problem.workspace()
     n = len(X)
     m, batch = len(problem.answers), min(settings.batch_size, len(problem.answers))
@@ -97,9 +86,9 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
             return
 
 
-svrg_epoch = embedding.svrg_epoch
-"""`n_steps` steps of SVRG on `batch` answers each, from X = snapshot; X is moved.
+# With a constant step (Johnson and Zhang 2013).
+svrg = partial(svrg_sbb, barzilai_borwein=False)
 
-(X, snapshot, gradient, rows, start, n_steps, batch, step, code, shape, reg), with the gradient of F
-at the snapshot.
-"""
+svrg_epoch = embedding.svrg_epoch
+"""(X, snapshot, gradient, rows, start, n_steps, batch, step, code, shape, reg): steps of SVRG from
+X = snapshot, where F has this gradient; X is moved."""

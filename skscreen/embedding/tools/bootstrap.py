@@ -17,6 +17,7 @@ from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.state import Settings
+from skscreen.embedding.tools.fitted import Fitted
 from skscreen.embedding.tools.redraw import redraw
 from skscreen.embedding.tools.response import Response
 from skscreen.fitting.warning import warn_user
@@ -44,20 +45,16 @@ class Bootstrap(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A bootstrap, and what was learned on the way.
+    """A bootstrap, and what was learned on the way."""
 
-    `points` (n_samples, n_objects, n_components): finite: objects that are not fixed are anywhere
-    in the map; `left_out` (n_samples, n_answers), bool; `fixed` (n_objects,), bool: objects that
-    answers connect with most of the others.
-    """
-
+    # (n_samples, n_objects, n_components), finite: what is not fixed is anywhere in the map.
     points: np.ndarray
-    left_out: np.ndarray
-    fixed: np.ndarray
+    left_out: np.ndarray  # (n_samples, n_answers), bool
+    fixed: np.ndarray  # (n_objects,), bool: which objects answers connect with most of the others
     response: Response
 
 
-class BootstrapMixin:
+class BootstrapMixin(Fitted):
     """Mixin of ordinal embeddings: refits to resampled answers."""
 
     def bootstrap(

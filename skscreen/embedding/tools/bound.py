@@ -11,9 +11,10 @@ from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.convex import lower_bound as bound_from
 from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
+from skscreen.embedding.tools.fitted import Fitted
 
 
-class BoundMixin:
+class BoundMixin(Fitted):
     """Mixin of ordinal embeddings: a lower bound on the objective for convex losses."""
 
     def lower_bound(self, tol: float = 1e-3) -> float:

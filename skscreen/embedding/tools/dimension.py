@@ -142,7 +142,7 @@ def embedding_dimension_test(
     >>> embedding_dimension_test(answers, [1, 2, 3], random_state=0).dimension_
     2
     """
-    dimensions = _checked_dimensions(dimensions)
+    tested = _checked_dimensions(dimensions)
     model = OrdinalEmbedding() if estimator is None else estimator
     if not isinstance(model, OrdinalEmbedding):
         raise TypeError(f"estimator must be an OrdinalEmbedding, got {model!r}.")
@@ -166,7 +166,7 @@ def embedding_dimension_test(
     read = {"columns": columns, "odd": 2, "pivot": None, "response": "auto"}
     model = clone(model).set_params(objects=len(objects), verbose=0, **read)
     tasks = (
-        delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
+        delayed(_score_fold)(model, answers, tested, *fold, rng.randint(2**31 - 1))
         for fold in folds
     )
     # Axes: folds, dimensions, training and test.
@@ -176,10 +176,10 @@ def embedding_dimension_test(
     flat = np.flatnonzero(corrected > alpha)
     chance = 1.0 / 3.0 if model.loss == "oddoneout" else 0.5
     by_chance = _chance_p_value(scores[:, :, 1], chance, 1.0 / (cv - 1))
-    estimate = int(dimensions[flat[0] if flat.size else -1])
+    estimate = int(tested[flat[0] if flat.size else -1])
     return DimensionTest(
         dimension_=estimate if by_chance <= alpha else 0,
-        dimensions_=dimensions,
+        dimensions_=tested,
         scores_=scores[:, :, 1].T.copy(),
         train_scores_=scores[:, :, 0].T.copy(),
         p_values_=p_values,
@@ -233,14 +233,11 @@ def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
 
 
 def _rise_p_values(scores: np.ndarray, test_share: float) -> np.ndarray:
-    """One-sided tests that scores, of shape (n_folds, n_dimensions), rise with the dimension.
-
-    The variance of the mean is that over the folds times 1 / n_folds + n_test / n_train (Nadeau and
-    Bengio 2003, Section 3).
-    """
+    """One-sided tests that scores, (n_folds, n_dimensions), rise with the dimension."""
     rises = np.diff(scores, axis=1)
     n_folds = len(rises)
     mean = rises.mean(axis=0)
+    # The variance of the mean by Nadeau and Bengio: test_share is n_test / n_train.
     error = rises.std(axis=0, ddof=1) * math.sqrt(1.0 / n_folds + test_share)
     # If all rises are equal the result is certain: t is infinite.
     t = np.where(mean > 0.0, np.inf, -np.inf)

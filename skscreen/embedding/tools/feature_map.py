@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.memory import check_kernel_memory
+from skscreen.embedding.tools.fitted import Fitted
 
 # Measured number of kernel matrices in memory at the same time.
 _MATRICES = 4
@@ -18,7 +19,7 @@ _MATRICES = 4
 _LARGEST = 1e150
 
 
-class FeatureMapMixin:
+class FeatureMapMixin(Fitted):
     """Mixin of embeddings: points of new objects from features."""
 
     def fit_features(self, F, *, alpha=0.1, gamma=None) -> Self:
@@ -87,10 +88,7 @@ class FeatureMapMixin:
 
 
 class _Frame(BaseEstimator):
-    """Mean, size and column names of features.
-
-    Distances computed from products of rows are only accurate near the origin.
-    """
+    """Mean, size and names of features: products of rows are accurate near the origin only."""
 
     def fit(self, F, rows: np.ndarray) -> Self:
         """Take middle and size of the rows where `rows` is True."""

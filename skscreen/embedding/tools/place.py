@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -14,6 +15,7 @@ from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, u
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.problem.objects import add_objects
+from skscreen.embedding.tools.fitted import Fitted
 from skscreen.fitting.warning import warn_user
 
 # Number of known points at which a new one is tried, and number of the best used as starts.
@@ -25,7 +27,7 @@ _MAX_ITER = 1000
 _AT_LIMIT = 1
 
 
-class PlaceMixin:
+class PlaceMixin(Fitted):
     """Mixin of ordinal embeddings: points for new objects."""
 
     def place(self, X, y=None, *, sample_weight=None):
@@ -86,7 +88,7 @@ class PlaceMixin:
         places[new] = n_fit + np.arange(len(new))
         answers = answers._replace(rows=places[answers.rows])
         # Answers about known objects alone have no information.
-        answers = answers.take((answers.rows >= n_fit).any(axis=1))
+        answers = answers.take(np.any(answers.rows >= n_fit, axis=1))
         points = self._found(answers, known, len(new))
         wrapped = _wrap_data_with_container("transform", points, points, self)
         if hasattr(wrapped, "index"):
@@ -109,7 +111,7 @@ class PlaceMixin:
             return value, gradient[n_fit:].ravel()
 
         rng = check_random_state(self.random_state)
-        best = None
+        best: Any = None
         for begin in _beginnings(answers, start, known, n_new, loss, rng):
             found = minimize(
                 objective, begin.ravel(), jac=True, method="L-BFGS-B",

@@ -16,10 +16,11 @@ from skscreen.embedding.problem.answers import (
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import answer_margins
 from skscreen.embedding.problem.objects import are_positions
+from skscreen.embedding.tools.fitted import Fitted
 from skscreen.fitting.warning import warn_user
 
 
-class PredictMixin:
+class PredictMixin(Fitted):
     """Mixin of ordinal embeddings: the points, and the agreement of answers with them."""
 
     def transform(self, X=None) -> np.ndarray:
@@ -82,7 +83,7 @@ class PredictMixin:
             raise ValueError("X must name objects of the fit for result_format='tensor-count'.")
         if result_format == "list-order" and not is_tensor(X):
             # With the names of strangers, too.
-            rows = read_trials(X, layout=Layout.of(self)).named()
+            rows = read_trials(X, None, Layout.of(self)).named()
         rows, responses = in_format(rows, agree > 0, result_format, len(self.embedding_))
         return rows if responses is None else responses
 
@@ -114,7 +115,7 @@ class PredictMixin:
 
     def _agree(self, rows: np.ndarray) -> np.ndarray:
         n = len(self.embedding_)
-        known = (rows < n).all(axis=1)
+        known = np.all(rows < n, axis=1)
         known[known] = self.compared_[rows[known]].all(axis=1)
         agree = np.zeros(len(rows), dtype=np.int64)
         loss = EmbeddingLoss(self.loss)

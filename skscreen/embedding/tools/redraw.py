@@ -33,12 +33,9 @@ def redraw(
     response: Response,
     rng: np.random.Generator,
 ) -> None:
-    """Draw positions of objects with few answers; they are written.
+    """Draw positions in `points`, (n_samples, n_objects, p), of objects with few answers.
 
-    `points` (n_samples, n_objects, n_components); `rows` (m, 3) or (m, 4); `weights` (n_samples,
-    m): how often each answer counts in each sample; `counts` (n_objects,): number of answers about
-    each object; objects with zero are left alone; `loss, response`: what a margin is, and the
-    probability of an answer with it.
+    `weights` (n_samples, m): of answers; `counts` (n_objects,): how many are about each object.
     """
     width = rows.shape[1]
     order = np.argsort(rows, axis=None, kind="stable")
@@ -56,11 +53,7 @@ def redraw(
 
 
 class _Sides:
-    """The answers about some objects, as functions of where these are.
-
-    A margin is a difference of two squared distances. With other objects fixed, it is constant +
-    linear x + quadratic |x|^2 in the place x of the object.
-    """
+    """Answers about objects: margins are constant + linear x + quadratic |x|^2 in a place x."""
 
     def __init__(self, points, rows, objects, few, weights, loss):
         self.places = np.searchsorted(few, objects)

@@ -13,10 +13,7 @@ _STARTS = ((1.0, 0.05), (3.0, 0.3))
 
 
 class Response(NamedTuple):
-    """Probability of a right answer, lapses / 2 + (1 - lapses) / (1 + exp(-slope margin)).
-
-    `lapses`: share of the answers that are given at random.
-    """
+    """Probability of a right answer, lapses / 2 + (1 - lapses) / (1 + exp(-slope margin))."""
 
     slope: float
     lapses: float

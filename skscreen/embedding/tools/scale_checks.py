@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.conjoint import stimulus_values
 from skscreen.embedding.problem.groups import draw_counts, read_groups
-from skscreen.embedding.problem.scale import distribution, fit_scale, log_distribution
+from skscreen.embedding.problem.scale import Judgements, distribution, fit_scale, log_distribution
 from skscreen.fitting.warning import warn_user
 
 # Relative gap of fits to simulated answers, whose spread is far larger than what this leaves open.
@@ -92,6 +93,22 @@ class GoodnessOfFit:
 class ScaleChecksMixin:
     """Mixin of `DifferenceScaling`: bootstrap and goodness of fit."""
 
+    # What it finds in a fitted one.
+    model: str
+    attribute: int
+    link: str
+    reg: float
+    tol: float
+    max_iter: int | None
+    objects_: Any
+    scale_: np.ndarray
+    coef_: np.ndarray
+    judgements_: Judgements
+    n_trials_: int
+    n_parameters_: int
+    weight_: float
+    deviance_: float
+
     def bootstrap(self, n_samples: int = 1000, *, groups=None, random_state=None) -> ScaleBootstrap:
         """Fit the scale to simulated answers, or to participants drawn with replacement.
 
@@ -145,10 +162,10 @@ class ScaleChecksMixin:
         _warn_unconverged(found, max(self.tol, _ROUGH))
         if self.model != "difference":
             shape = tuple(map(len, self.objects_))
-            scales = [
+            values = [
                 stimulus_values(fit.values, shape, self.model, self.attribute)[1] for fit in found
             ]
-            return ScaleBootstrap(np.array(scales), np.ones(n_samples))
+            return ScaleBootstrap(np.array(values), np.ones(n_samples))
         scales = np.array([np.append(0.0, fit.values) for fit in found])
         units = np.abs(scales).max(axis=1)
         units[units == 0.0] = 1.0

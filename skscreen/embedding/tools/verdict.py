@@ -18,12 +18,7 @@ _GAIN = 1.25
 
 
 def warn_at_chance(agree: np.ndarray, weights, n_parameters: int, chance: float, hint: str) -> None:
-    """Warn where a binomial test does not tell the agreement from that of random answers.
-
-    `agree` (m,), bool: which answers of the fit agree with it; `weights` (m,), or None;
-    `n_parameters`: numbers that were fitted, without those that change no answer; `chance`:
-    probability that a random answer agrees with fixed parameters; `hint`: what to check.
-    """
+    """Warn where a binomial test does not tell `agree`, (m,), from that of random answers."""
     if not len(agree):
         return
     share = float(np.average(agree, weights=weights))
