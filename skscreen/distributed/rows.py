@@ -221,7 +221,7 @@ def check_chunk(rows, n_features: int, number: int):
     rows = rows.astype(dtype, copy=False)
     if not sparse.issparse(rows):
         rows = aligned(rows)
-    squares = squared_norms(*flat_rows(rows), rows.shape[0])
+    squares = squared_norms(flat_rows(rows), rows.shape[0])
     wrong = np.flatnonzero(~(squares <= LARGEST**2))
     if wrong.size:
         row = rows[[wrong[0]]]

@@ -75,23 +75,15 @@ def check_definite(K: np.ndarray) -> None:
 
 
 class DefiniteMatrix(NamedTuple):
-    """A kernel matrix that was made positive semi-definite.
-
-    With the means (n,) of the columns that were taken out for an unpenalised intercept, or None,
-    and what was added to the diagonal.
-    """
+    """A kernel matrix that was made positive semi-definite."""
 
     K: np.ndarray
-    means: np.ndarray | None
-    shift: float
+    means: np.ndarray | None  # (n,), of columns, taken out for an unpenalised intercept
+    shift: float  # what was added to the diagonal
 
 
 def made_definite(K: np.ndarray, *, free: bool, shift: bool) -> DefiniteMatrix:
-    """Return a symmetric matrix (n, n) that is positive semi-definite, and what was done to it.
-
-    `free` tells whether the dual variables with signs sum to zero, `shift` whether the diagonal may
-    be added to. Raises IndefiniteError where it may not and the matrix is indefinite.
-    """
+    """Return a definite matrix (n, n), for sums of zero where `free`; refuse it without `shift`."""
     check_memory(3.0 * K.nbytes, f"The eigenvalues of {len(K):,} samples", "Use fewer samples.")
     if not shift:
         some = np.linspace(0, len(K) - 1, min(len(K), _PROBE)).astype(np.int64)

@@ -16,11 +16,8 @@ _IN_CACHE, _BLOCK = 2**15, 256
 
 
 def squared_distances(A, B, squares_A, squares_B, by_differences: bool) -> np.ndarray:
-    """Return |a|^2 + |b|^2 - 2 <a, b> between samples (n, d) and (m, d), by their squared lengths.
-
-    `by_differences` tells whether to sum (a - b)^2 instead: slower, and exact far from the origin.
-    Sparse samples have products only.
-    """
+    """Return |a|^2 + |b|^2 - 2 <a, b> (n, m), or sums of (a - b)^2: slower, and exact far away."""
+    # Sparse samples have products only.
     if by_differences and not (sparse.issparse(A) or sparse.issparse(B)):
         return cdist(A, B, "sqeuclidean")
     products = A @ B.T
@@ -56,31 +53,20 @@ def rbf_of_distances(D: np.ndarray, gamma: float, out: np.ndarray) -> np.ndarray
     return out
 
 
-def is_far(square: float, gamma: float) -> bool:
-    """Whether products lose digits of the kernel that count, at such a squared length."""
-    return lost_digits(square, gamma) > _INEXACT
-
-
-def lost_digits(square: float, gamma: float) -> float:
-    """Return the rounding error of gamma (|a|^2 + |b|^2 - 2 <a, b>) for such squares."""
-    return EPS * gamma * square
-
-
-def check_sparse_rows(square: float, gamma: float) -> None:
-    """Refuse sparse rows so far from the origin that their distances are useless."""
-    if lost_digits(square, gamma) > _USELESS:
+def lost_digits(square: float, gamma: float, is_sparse: bool) -> tuple[float, bool]:
+    """Return the error of gamma |a - b|^2 by products at such squares, and whether it counts."""
+    lost = EPS * gamma * square
+    if is_sparse and lost > _USELESS:
         raise ValueError(
             f"X has rows of length {np.sqrt(square):.2g}, and with gamma={gamma:.2g} the "
             "distances of sparse rows lose too many digits: centre X, or rescale it."
         )
+    return lost, lost > _INEXACT
 
 
 def near_origin(*sets) -> tuple:
-    """Return sets of samples, all shifted by the mean of the last, where that keeps digits.
-
-    Distances do not depend on where the origin is, but by |a|^2 + |b|^2 - 2 <a, b> their error is
-    1e-16 of the squared distance from it. Sparse samples stay.
-    """
+    """Return sets of samples, dense ones minus the mean of the last, where that keeps digits."""
+    # By |a|^2 + |b|^2 - 2 <a, b> the error is 1e-16 of the squared distance from the origin.
     last = sets[-1]
     if any(sparse.issparse(X) for X in sets):
         return sets

@@ -19,8 +19,6 @@ from skscreen.samples.definite import (
 )
 from skscreen.samples.distances import (
     all_squared_distances,
-    check_sparse_rows,
-    is_far,
     lost_digits,
     near_origin,
     rbf_of_distances,
@@ -68,23 +66,17 @@ class Shared(Protocol):
 
 
 class Gram:
-    """The kernel matrix of a set of samples X (n, d); of kernel "precomputed" X is the matrix.
+    """The kernel matrix of samples X (n, d); of kernel "precomputed" X is the matrix.
 
-    With the formulas of scikit-learn: exp(-gamma |x - x'|^2), (gamma <x, x'> + coef0)^degree,
-    tanh(gamma <x, x'> + coef0). A matrix of up to `cache_size` megabytes is computed `whole`; of a
-    larger one values are computed in tiles as they are needed (see `kernel_blocks`), and `whole` is
-    None. So it is for more than `BY_BLOCKS` samples where one problem is solved for one C (`once`),
-    as computing the matrix takes longer than solving; unless it is next to a unit matrix. `shared`
-    holds matrices of the same samples, with this or with other kernels. `diagonal` (n,) are K_ii.
-
-    Raises MemoryError if a matrix that `cache_size` allows does not fit; ValueError for sparse rows
-    too far from the origin for their distances, and for a matrix that is not square, symmetric, or
-    positive semi-definite on a block of 256 samples: problems with an indefinite kernel are not
-    convex, there is no duality gap, and nothing could be certified.
+    A matrix of up to `cache_size` megabytes is computed `whole`; of a larger one values are
+    computed in tiles as they are needed (see `kernel_blocks`). So it is for more than `BY_BLOCKS`
+    samples where one problem is solved for one C (`once`), as computing the matrix takes longer
+    than solving; unless it is next to a unit matrix. A kernel that is not positive semi-definite is
+    refused: its problems are not convex, and nothing could be certified.
     """
 
     def __init__(
-        self, X, kernel: str = "rbf", *, gamma: float = 1.0, degree: float = 3,
+        self, X, kernel: str | Callable = "rbf", *, gamma: float = 1.0, degree: float = 3,
         coef0: float = 0.0, cache_size: float = 1000, shared: Shared | None = None,
         once: bool = False,
     ):  # fmt: skip
@@ -100,12 +92,10 @@ class Gram:
                 raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
             # A single row that is far from the origin is far from all others too.
             far = np.sort(self._squares)[-2:][0]
-            self._is_far = is_far(far, self.gamma)
+            is_sparse = sparse.issparse(self.X)
+            self._lost, self._is_far = lost_digits(far, self.gamma, is_sparse)
             # Dense samples that are far have their differences taken.
-            self._lost = 0.0
-            if sparse.issparse(self.X) or not self._is_far:
-                self._lost = lost_digits(far, self.gamma)
-                check_sparse_rows(far, self.gamma)
+            self._lost = 0.0 if self._is_far and not is_sparse else self._lost
         elif kernel == "precomputed":
             check_symmetric(self.X, "X, as a kernel matrix,")
             check_minors(self.X, np.diagonal(self.X))
@@ -134,8 +124,8 @@ class Gram:
             nbytes = _BYTES_DENSE * self.n * self.X.shape[1]
             check_memory(nbytes, what, "Use fewer samples.")
         if self.kernel == "rbf" and full:
-            rows = RBFRows(self.X, self.gamma)
-            return RBFBlocks(rows, rows)
+            near = RBFRows(self.X, self.gamma)
+            return RBFBlocks(near, near)
         settings = self.gamma, self.degree, self.coef0
         if self.kernel == "poly" and full and small and has_poly_blocks(*settings):
             rows = PolyRows(self.X, *settings)
@@ -144,10 +134,7 @@ class Gram:
 
     @property
     def _is_wide(self) -> bool:
-        """Whether most samples may turn out to be no support vectors.
-
-        Next to the unit matrix nearly all are, and a solution asks for all values again and again.
-        """
+        """Whether most samples may turn out to be no support vectors: not next to a unit matrix."""
         if not self.is_definite or self.diagonal.max() > LARGEST_SINGLE:
             return False
         probe = self._probe
@@ -160,10 +147,7 @@ class Gram:
         return np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
 
     def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors.
-
-        Of a matrix in memory estimates of the errors of double precision.
-        """
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and the errors: bounds or estimates."""
         if self.whole is None:
             return self.blocks.dot(I, c, J, double)
         out, roots = np.zeros(J.size), self._roots
@@ -178,10 +162,7 @@ class Gram:
         return np.sqrt(self.diagonal)
 
     def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
-        """Write factor (K_ij - own_i - own_j) to the first columns of `out`, float32 or float64.
-
-        `own` are those of I and of J, or None.
-        """
+        """Write factor (K_ij - own_i - own_j) to the first columns of `out`; own = (I's, J's)."""
         if self.whole is not None:
             left, right = (np.zeros(I.size), np.zeros(J.size)) if own is None else own
             loops.copy_block(self.whole, I, J, left, right, factor, out)
@@ -311,7 +292,7 @@ class Gram:
             check_definite(self.compute(self._probe, self._probe))
 
 
-def is_definite(kernel: str, gamma: float, coef0: float) -> bool:
+def is_definite(kernel: str | Callable, gamma: float, coef0: float) -> bool:
     """Whether a kernel is positive semi-definite on any samples."""
     if kernel == "poly":
         return gamma >= 0.0 and coef0 >= 0.0
@@ -323,20 +304,18 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
     shape = A.shape[0], B.shape[0]
     if 0 in shape:
         return np.empty(shape)
-    if kernel == "rbf":
-        # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
-        if max(shape) * A.shape[1] <= FEW_ENTRIES:
-            A, B = (X.toarray() if sparse.issparse(X) else X for X in (A, B))
-        (A, B), gamma = near_origin(A, B), settings["gamma"]
-        squares = square_norms(A), square_norms(B)
-        far = min(s.max() for s in squares)
-        if sparse.issparse(A) or sparse.issparse(B):
-            check_sparse_rows(far, gamma)
-        D = squared_distances(A, B, *squares, is_far(far, gamma))
-        return rbf_of_distances(D, gamma, D)
-    if not callable(kernel):
+    if callable(kernel):
+        return matrix_of(kernel, A, B, shape)
+    if kernel != "rbf":
         return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
-    return matrix_of(kernel, A, B, shape)
+    # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
+    if max(shape) * A.shape[1] <= FEW_ENTRIES:
+        A, B = (X.toarray() if sparse.issparse(X) else X for X in (A, B))
+    (A, B), gamma = near_origin(A, B), settings["gamma"]
+    squares = square_norms(A), square_norms(B)
+    far, is_sparse = min(s.max() for s in squares), sparse.issparse(A) or sparse.issparse(B)
+    D = squared_distances(A, B, *squares, lost_digits(far, gamma, is_sparse)[1])
+    return rbf_of_distances(D, gamma, D)
 
 
 def matrix_of(kernel: Callable, A, B, shape: tuple[int, int]) -> np.ndarray:

@@ -33,11 +33,6 @@ class KernelFunction:
 
     Its second argument is always the set of all training samples, as some functions look at all of
     them: to centre, to scale, for a band width.
-
-    Parameters
-    ----------
-    kernel : callable
-    samples : sequence of n samples
     """
 
     kernel: Callable
@@ -67,16 +62,13 @@ class KernelFunction:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its parameters; what decision functions need after the Gram matrix is gone.
-
-    `function` is what computes the matrices of a "precomputed" kernel, if there is one.
-    """
+    """A kernel with its parameters; what decision functions need after the Gram matrix is gone."""
 
     name: str | Callable
     gamma: float
     degree: float
     coef0: float
-    function: KernelFunction | None = None
+    function: KernelFunction | None = None  # what computes the matrices of "precomputed"
 
     def scores(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
@@ -93,15 +85,13 @@ class Kernel:
         return out
 
     def decisive_scores(self, X, support_vectors, coef: np.ndarray, b: float) -> np.ndarray:
-        """Return the same for one column plus b, some in single precision, each with its sign.
-
-        Those whose sign might be another in double precision are computed in it.
-        """
+        """Return the same for one column plus b, some in single precision, each with its sign."""
         if not self._in_tiles(X, support_vectors):
             return self.scores(X, support_vectors, coef[:, None])[:, 0] + b
         out, everyone = np.empty(X.shape[0]), np.arange(coef.size)
         for part, blocks in self._blocks(X, support_vectors):
             scores, errors = blocks.dot(everyone, coef, np.arange(blocks.n))
+            # Those whose sign might be another in double precision are computed in it.
             unsure = np.flatnonzero(np.abs(scores + b) <= _SURE * errors)
             scores[unsure] = blocks.dot(everyone, coef, unsure, double=True)[0]
             out[part] = scores + b
@@ -121,8 +111,8 @@ class Kernel:
         """Yield parts of the rows of X, and products with the support vectors."""
         parts = gen_batches(X.shape[0], _ROWS)
         if self.name == "poly":
-            A = PolyRows(support_vectors, *self._poly)
-            yield from ((part, PolyBlocks(A, PolyRows(X[part], *self._poly))) for part in parts)
+            rows = PolyRows(support_vectors, *self._poly)
+            yield from ((part, PolyBlocks(rows, PolyRows(X[part], *self._poly))) for part in parts)
             return
         A = RBFRows(support_vectors, self.gamma)
         for part in parts:
@@ -149,17 +139,14 @@ class Kernel:
         return self.name in ("linear", "poly")
 
     def lengths(self, X, support_vectors) -> np.ndarray:
-        """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores.
-
-        Of the linear kernel on dense samples as if the origin were at one of them: an intercept
-        takes up the rest.
-        """
+        """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores."""
         n = X.shape[0]
         if not self.has_lengths or support_vectors.shape[0] == 0:
             return np.ones(n)
         if sparse.issparse(X):
-            squares = squared_norms(*flat_rows(X), n)
+            squares = squared_norms(flat_rows(X), n)
         else:
+            # Of a linear kernel as if the origin were at a sample: an intercept takes up the rest.
             moved = self.name == "linear" and not sparse.issparse(support_vectors)
             origin = support_vectors[0] if moved else np.zeros(X.shape[1])
             squares = squared_distances_from(np.ascontiguousarray(X), origin.astype(np.float64))
@@ -181,10 +168,7 @@ class Kernel:
 
 
 def as_given(X):
-    """Return samples as a kernel function gets them: as they are, but lists of numbers as arrays.
-
-    Lists whose rows differ in length, or hold no numbers, stay lists.
-    """
+    """Return samples as a kernel function gets them: as they are, but equal lists as an array."""
     if not isinstance(X, list | tuple) or not all(isinstance(x, list | tuple) for x in X):
         return X
     try:
@@ -206,14 +190,12 @@ def _batches(n: int, width: int) -> Iterator[slice]:
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
-    """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto".
-
-    The variance of "scale" counts samples by their weights, as if they were repeated.
-    """
+    """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto"."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
+    # Samples count by their weights, as if they were repeated.
     share = weights / (weights.sum() * X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):

@@ -45,7 +45,7 @@ _FAR, _VERY_FAR = 20.0, 1e3
 _LOOKED_AT = 1000
 
 # Units of rounding errors.
-_UNIT, _UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
+UNIT, UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
 
 # In units: relative errors of a power of two and of the sum of a tile.
 _POWER_AND_SUM = 32.0
@@ -68,10 +68,7 @@ class KernelBlocks(Protocol):
     def dot(
         self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors.
-
-        In single precision where that does, or all in double precision.
-        """
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
@@ -82,15 +79,12 @@ NEAR, FAR, VERY_FAR = 0, 1, 2
 
 
 class RBFRows:
-    """Samples X (n, d) of an RBF kernel, prepared for products in tiles; sparse rows made dense.
-
-    `centre` (d,) is what is taken off all rows, by default the median of some of them, which
-    outliers do not move; two sets of rows need the same one.
-    """
+    """Samples X (n, d) of an RBF kernel, minus a centre (d,), as dense rows for tiles."""
 
     def __init__(self, X, gamma: float, centre: np.ndarray | None = None):
         X = X.toarray() if sparse.issparse(X) else X
         self.n, self.d = X.shape
+        # A median is not moved by outliers. Two sets of rows need the same centre.
         self.centre = (
             np.median(X[:: -(-self.n // _LOOKED_AT)], axis=0) if centre is None else centre
         )
@@ -102,6 +96,8 @@ class RBFRows:
         self._double[:, d], self._double[:, d + 1] = 1.0, -squares
         self.squares, self.far, self.very_far = squares, squares > _FAR, squares > _VERY_FAR
         self.any_far = bool(self.far.any())
+        # Entries of each row that are not zero.
+        self._terms = np.count_nonzero(rows, axis=1)
         self._single = np.empty((self.n, d + 4), np.float32)
         self._single[:, :d] = np.where(self.very_far[:, None], 0.0, rows) if self.any_far else rows
         rounded = self._single[:, :d].astype(np.float64)
@@ -126,20 +122,29 @@ class RBFRows:
     @property
     def is_sparse(self) -> bool:
         """Whether products leave out zeros."""
-        return self.tiles is not None and self.tiles[0].columns.size > 0
-
-    @cached_property
-    def terms(self) -> np.ndarray:
-        """Entries of each row that are not zero."""
-        return np.count_nonzero(self._double[:, : self.d], axis=1)
+        return self.tiles is not None and self.tiles[0].is_sparse
 
     def exponent_errors(self, index: np.ndarray, double: bool, in_groups: bool) -> np.ndarray:
         """Return errors of exponents of rows in units times |a|^2 + |b|^2, times ln 2."""
         each, constant = _EXPONENT if double else _EXPONENT_SINGLE
-        terms = np.full(index.size, self.d) if double else self.terms[index]
-        if in_groups and not double:
+        terms = np.full(index.size, self.d) if double else self._terms[index]
+        if in_groups and not double and self.tiles is not None:
             (each, constant), terms = _EXPONENT_IN_GROUPS, self.tiles[0].groups[index]
         return np.log(2.0) * (each * terms + constant)
+
+    def relative_errors(self, index: np.ndarray, double: bool) -> np.ndarray:
+        """Return r, values of blocks have relative errors of r_i + r_j; inf if very far."""
+        unit, terms = UNIT if double else UNIT_SINGLE, self._terms[index]
+        # Products of rows that are not sparse are summed up in parts, see `RBFBlocks.between`.
+        terms = terms if self.is_sparse else np.minimum(terms, parted(self.d))
+        single = np.log(2.0) * (_EXPONENT_SINGLE[0] * terms + _EXPONENT_SINGLE[1])
+        exponents = np.where(
+            self.far[index] | double,
+            UNIT * self.exponent_errors(index, True, False),
+            unit * single,
+        )
+        errors = 0.5 * unit * _POWER_AND_SUM + exponents * self.squares[index]
+        return np.where(self.very_far[index], np.inf, _SECOND_ORDER * errors)
 
     def kinds(self, index: np.ndarray) -> list[np.ndarray]:
         """Return where samples are near the centre, far and very far."""
@@ -168,21 +173,14 @@ class RBFBlocks:
     def __init__(self, A: RBFRows, B: RBFRows):
         self.A, self.B, self.n = A, B, B.n
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether products leave out zeros."""
-        return self.A.is_sparse and self.B.is_sparse
-
-    @property
-    def _in_groups(self) -> bool:
-        """Whether rows have few entries on both sides, see `row_tiles`."""
-        return self.A.tiles is not None and self.B.tiles is not None
+    @cached_property
+    def _tiles(self) -> tuple[tuple[TileRows, TileRows], ...] | None:
+        """Rows of both sides in single and in double precision if they have few entries."""
+        left, right = self.A.tiles, self.B.tiles
+        return None if left is None or right is None else tuple(zip(left, right, strict=True))
 
     def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors.
-
-        In single precision where that does, or all in double precision.
-        """
+        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors."""
         # In single precision weights near 1 do not vanish; a power of two rounds nothing.
         unit = np.ldexp(1.0, np.frexp(np.abs(c).max(initial=0.0))[1])
         # Rows that are added up at once have weights of one sign, and about the same length.
@@ -204,19 +202,18 @@ class RBFBlocks:
         return unit * out, unit * errors
 
     def _add(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
-        in_groups = self._in_groups
-        total = _Total(self.A, self.B, I, c, J, double)
-        total.own[:, 1] = self.A.exponent_errors(I, double, in_groups)
-        if not in_groups:
-            right = partial(self.B.right, double=double)
-            return total.of_tiles(self.A.left(I, double), J, right, _product)
-        left, right = self.A.tiles[double], self.B.tiles[double]
+        tiles, total = self._tiles, _Total(self.A, self.B, I, c, J, double)
+        total.own[:, 1] = self.A.exponent_errors(I, double, tiles is not None)
+        if tiles is None:
+            rows = partial(self.B.right, double=double)
+            return total.of_tiles(self.A.left(I, double), J, rows, _product)
+        left, right = tiles[double]
 
         def work(parts) -> None:
             for part in parts:
                 loops.add_tiles(
-                    left.arrays, right.arrays, left.width, left.d, I, J[part],
-                    *total.arguments(part),
+                    left.arrays, right.arrays, left.width, left.d, I, J[part], total.weights,
+                    total.n_negative, total.own, *total.of_columns(part),
                 )  # fmt: skip
 
         in_threads(work, J.size, left.width, I.size * J.size)
@@ -230,15 +227,15 @@ class RBFBlocks:
         lengths, weights = np.sqrt(B.squares[J]), total.weights
         each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
         own = float(weights @ np.sqrt(A.squares[I]))
-        return values, errors + _UNIT * (each * weights.sum() + _ROWS * own)
+        return values, errors + UNIT * (each * weights.sum() + _ROWS * own)
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
-        if self._in_groups:
-            self._write(I, J, False, out)
-            self._replace_far(I, J, out)
-        else:
+        if self._tiles is None:
             self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
+        else:
+            self._write(*self._tiles[False], I, J, out)
+            self._replace_far(I, J, out)
 
     def between(self, left: np.ndarray, right: np.ndarray, I, J, out: np.ndarray) -> None:
         """Write the same, for samples whose augmented rows in single precision are at hand."""
@@ -248,15 +245,14 @@ class RBFBlocks:
             tile, more = np.empty((2, _TILE * _TILE), np.float32)
             for rows in _all_tiles(parts, height):
                 for columns in _tiles(0, J.size, width):
-                    T = _product_in_parts(left[rows], right[columns], tile, more)
+                    T = product_in_parts(left[rows], right[columns], tile, more)
                     loops.powers(T, out, rows.start, columns.start)
 
         in_threads(work, I.size, height, I.size * J.size)
         self._replace_far(I, J, out)
 
-    def _write(self, I, J, double: bool, out: np.ndarray) -> None:
+    def _write(self, left: TileRows, right: TileRows, I, J, out: np.ndarray) -> None:
         """Write K between samples of few entries to the first columns of `out`."""
-        left, right = self.A.tiles[double], self.B.tiles[double]
 
         def work(parts) -> None:
             for rows in parts:
@@ -275,29 +271,12 @@ class RBFBlocks:
         if len(far_J):
             out[:, far_J] = self.block_double(I, J[far_J])
 
-    def relative_errors(self, index: np.ndarray, double: bool = False) -> np.ndarray:
-        """Return r such that values K_ij of `block` have relative errors of r_i + r_j at most.
-
-        Or those of `block_double`. Infinite for samples very far from the centre.
-        """
-        rows, unit = self.B, _UNIT if double else _UNIT_SINGLE
-        # Products of rows that are not sparse are summed up in parts, see `between`.
-        terms = rows.terms[index]
-        terms = terms if self.is_sparse else np.minimum(terms, _terms(rows.d))
-        single = np.log(2.0) * (_EXPONENT_SINGLE[0] * terms + _EXPONENT_SINGLE[1])
-        exponents = np.where(
-            rows.far[index] | double,
-            _UNIT * rows.exponent_errors(index, True, False),
-            unit * single,
-        )
-        errors = 0.5 * unit * _POWER_AND_SUM + exponents * rows.squares[index]
-        return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
-
     def block_double(self, I, J) -> np.ndarray:
         """Return K between samples in double precision."""
         out = np.empty((I.size, J.size))
-        if self._in_groups and not (self.A.very_far[I].any() or self.B.very_far[J].any()):
-            self._write(I, J, True, out)
+        near = not (self.A.very_far[I].any() or self.B.very_far[J].any())
+        if self._tiles is not None and near:
+            self._write(*self._tiles[True], I, J, out)
             return out
 
         def use(rows: slice, columns: slice, T: np.ndarray) -> None:
@@ -342,39 +321,31 @@ class _Total:
     """Sums over rows I of A with weights c, negative ones first, for rows J of B; error bounds."""
 
     def __init__(self, A: RBFRows, B: RBFRows, I, c, J, double: bool):
-        self._dtype, unit = (np.float64, _UNIT) if double else (np.float32, _UNIT_SINGLE)
-        self.weights = np.abs(c).astype(self._dtype)
-        self._n_negative = int(np.count_nonzero(c <= 0.0))
+        self.weights = np.abs(c).astype(np.float64 if double else np.float32)
+        self.n_negative, unit = int(np.count_nonzero(c <= 0.0)), UNIT if double else UNIT_SINGLE
         # Of a row, |a|^2 and errors of exponents.
         self.own = np.stack([A.squares[I], np.zeros(I.size)], axis=1)
-        self._other, self._bound = B.squares[J], (_SECOND_ORDER * unit, _POWER_AND_SUM, _UNIT)
+        self._other, self._bound = B.squares[J], (_SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
         self.values, self.errors = np.zeros((2, J.size))
 
-    def arguments(self, part: slice) -> tuple:
-        """Return what `add_tiles` takes for some columns."""
-        known = self.own, self._other[part], self._bound
-        return self.weights, self._n_negative, *known, self.values[part], self.errors[part]
+    def of_columns(self, part: slice) -> tuple:
+        """Return what loops take for some columns: |b|^2, units of errors, sums and bounds."""
+        return self._other[part], self._bound, self.values[part], self.errors[part]
 
     def of_tiles(self, left, J, right, exponents) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums and bounds from rows of both sides and what makes tiles of them.
-
-        `right` returns the rows of some of the samples J.
-        """
-        size = _TILE_DOUBLE if self._dtype == np.float64 else _TILE
-        rows = [*_tiles(0, self._n_negative, size), *_tiles(self._n_negative, len(left), size)]
+        """Return sums and bounds by the tiles that `exponents` makes of left and `right(J)`."""
+        size = _TILE_DOUBLE if self.weights.dtype == np.float64 else _TILE
+        rows = [*_tiles(0, self.n_negative, size), *_tiles(self.n_negative, len(left), size)]
         # Few rows have wide tiles.
         width = size * size // max((part.stop - part.start for part in rows), default=size)
 
         def work(parts) -> None:
-            memory = np.empty(size * size, self._dtype)
+            memory = np.empty(size * size, self.weights.dtype)
             for columns in _all_tiles(parts, width):
-                others = (
-                    self._other[columns], self._bound, self.values[columns], self.errors[columns]
-                )  # fmt: skip
-                B = right(J[columns])
+                B, others = right(J[columns]), self.of_columns(columns)
                 for part in rows:
                     T = exponents(left[part], B, memory)
-                    negative = part.start < self._n_negative
+                    negative = part.start < self.n_negative
                     loops.add_powers(T, self.weights[part], negative, self.own[part], *others)
 
         in_threads(work, J.size, width, len(left) * J.size)
@@ -382,11 +353,7 @@ class _Total:
 
 
 class ComputedBlocks:
-    """Products of any kernel, in double precision.
-
-    `compute` returns K between two sets of indices, with errors of `relative` sqrt(K_ii K_jj);
-    `diagonal` (n,) are K_ii.
-    """
+    """Products of any kernel in double precision, with errors `relative` sqrt(K_ii K_jj)."""
 
     def __init__(self, compute, diagonal: np.ndarray, relative: float = 0.0):
         self._compute, self._relative = compute, relative
@@ -401,7 +368,7 @@ class ComputedBlocks:
             for rows in _tiles(0, I.size, _TILE):
                 out[columns] += c[rows] @ self._compute(I[rows], J[columns])
         terms = min(I.size, _TILE) + I.size / _TILE + 1.0
-        relative = self._relative + _UNIT * terms
+        relative = self._relative + UNIT * terms
         return out, relative * _SECOND_ORDER * float(np.abs(c) @ roots[I]) * roots[J]
 
     def block(self, I, J, out: np.ndarray) -> None:
@@ -424,7 +391,7 @@ def _even(n: int, most: int) -> int:
     return -(-n // max(-(-n // most), 1)) or 1
 
 
-def _terms(d: int) -> int:
+def parted(d: int) -> int:
     """Return how many features a sum has whose rounding errors are as many as in products."""
     return min(d, _PART + -(-d // _PART))
 
@@ -445,7 +412,7 @@ def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndar
     return np.matmul(left, right.T, out=_tile(left, right, memory))
 
 
-def _product_in_parts(left, right, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
+def product_in_parts(left, right, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return left right' in the memory of a tile, summed up in parts: fewer errors add up."""
     T = _product(left[:, :_PART], right[:, :_PART], memory)
     for first in range(_PART, left.shape[1], _PART):

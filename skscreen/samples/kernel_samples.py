@@ -23,10 +23,7 @@ def check_intercept_scaling(bias: float) -> None:
 
 
 class Places:
-    """Kernel values of samples each of which is a row (n,) of a `Gram`, some perhaps of the same.
-
-    Regressions have two samples for each row (see `rows`), problems between two classes some rows.
-    """
+    """Kernel values of samples that are rows (n,) of a `Gram`: of some, or of all of them twice."""
 
     def __init__(self, gram: Gram, rows: np.ndarray):
         self._gram, self._rows, self.n = gram, rows, rows.size
@@ -40,6 +37,8 @@ class Places:
 
     def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
+        if self.n <= self._gram.n:
+            return self._gram.dot(self._rows[I], c, self._rows[J], double)
         sums = np.bincount(self._rows[I], c, minlength=self._gram.n)
         used, asked = np.flatnonzero(sums), self._rows[J]
         place = np.zeros(self._gram.n, np.int64)
@@ -55,12 +54,7 @@ class Places:
 
 
 class KernelSamples:
-    """Labelled samples of a hinge-loss problem, known by their kernel values.
-
-    With labels y (n,), -1 or +1, and the value B of the feature that carries the penalised
-    intercept, 0 for none. `error` are relative errors of kernel values: how far they may be from
-    those of any vectors.
-    """
+    """Samples known by their kernel values, with labels y (n,), -1 or +1, and `bias` B."""
 
     # Sums of BLAS would depend on the number of its threads; kernel values have threads of their
     # own.
@@ -72,6 +66,7 @@ class KernelSamples:
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
         self.gram, self.y, self.bias = gram, y, float(bias)
         check_intercept_scaling(self.bias)
+        # Relative errors of kernel values: how far they may be from those of any vectors.
         self.n, self.error = gram.n, gram.error
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)

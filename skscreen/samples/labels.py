@@ -17,20 +17,14 @@ _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
 
 @dataclass(frozen=True)
 class Labels:
-    """Classes and weights of the samples that take part.
+    """Classes and weights of the samples that take part."""
 
-    `all_classes` are also those whose samples all have weight zero, `present` (n_classes,) the
-    indices of the others; `rows` (n,) are the samples of positive weight and `codes` (n,) their
-    classes, as indices of `classes`. `weights` (n,) are products of sample and class weights, > 0,
-    `repetitions` (n,) sample weights.
-    """
-
-    all_classes: np.ndarray
-    present: np.ndarray
-    rows: np.ndarray
-    codes: np.ndarray
-    weights: np.ndarray
-    repetitions: np.ndarray
+    all_classes: np.ndarray  # also those whose samples all have weight zero
+    present: np.ndarray  # (n_classes,), places of the others among them
+    rows: np.ndarray  # (n,), samples of positive weight
+    codes: np.ndarray  # (n,), their classes, as places in `classes`
+    weights: np.ndarray  # (n,), products of sample and class weights, > 0
+    repetitions: np.ndarray  # (n,), sample weights
 
     @property
     def classes(self) -> np.ndarray:
@@ -127,11 +121,7 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
 
 
 def check_problems(n_problems: int, of: str, n_variables: int, n_features: int) -> None:
-    """Refuse dual variables and weights of more problems than would fit, before they are made.
-
-    `of` is what each problem belongs to, "class" or "pair of classes"; `n_variables` dual variables
-    are those of all problems.
-    """
+    """Refuse more problems, one for each `of` ("class" or "pair of classes"), than would fit."""
     what = f"{n_problems:,} problems, one for each {of}, with {n_variables:,} dual variables"
     needed = _BYTES_PER_VARIABLE * (n_variables + n_problems * n_features)
     check_memory(needed, what, "Use fewer classes, or a regression if y holds numbers.")

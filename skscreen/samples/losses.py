@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from skscreen._compiled import samples
-from skscreen.samples.intercept import margins_with_intercept
 
 
 @dataclass(frozen=True)
@@ -17,20 +16,11 @@ class SampleLosses:
     the dual variables alpha_i are those a:
 
         max sum_i (t_i alpha_i - shift_i/2 alpha_i^2) - 1/2 |sum_i alpha_i z_i|^2.
-
-    Parameters
-    ----------
-    thresholds : ndarray of shape (n,)
-        Margins t_i from which on there is no loss; 1 in classification.
-    caps : ndarray of shape (n,)
-        Largest dual variables: C_i of a hinge.
-    shifts : ndarray of shape (n,)
-        0 of a hinge, C_i (t_i - m_i)_+; else the loss has a quadratic piece.
     """
 
-    thresholds: np.ndarray
-    caps: np.ndarray
-    shifts: np.ndarray
+    thresholds: np.ndarray  # margins t_i from which on there is no loss; 1 in classification
+    caps: np.ndarray  # largest dual variables: C_i of a hinge
+    shifts: np.ndarray  # 0 of a hinge, C_i (t_i - m_i)_+; else the loss has a quadratic piece
 
     def at(self, C: float) -> "SampleLosses":
         """Return C times the losses."""
@@ -42,7 +32,7 @@ class SampleLosses:
 
     def short(self, margins: np.ndarray, b: float = 0.0, y: np.ndarray | None = None):
         """Return t_i - m_i, what margins (with an intercept, where there are labels) lack."""
-        return self.thresholds - margins_with_intercept(margins, b, y)
+        return self.thresholds - (margins if y is None else margins + b * y)
 
     def certify(self, short: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
         """Return the sums of slacknesses, terms that are not negative, and of losses."""
@@ -89,10 +79,7 @@ def hinge(caps: np.ndarray) -> SampleLosses:
 
 
 def squared_hinge(factors: np.ndarray) -> SampleLosses:
-    """Return the losses C_i (1 - m_i)_+^2; a sample of C_i = 0 does not exist.
-
-    Their dual variables have no upper bound, and are 2 C_i (1 - m_i)_+ at the optimum.
-    """
+    """Return the losses C_i (1 - m_i)_+^2, without caps; a sample of C_i = 0 does not exist."""
     factors = _checked(factors)
     exists = factors > 0.0
     shifts = np.divide(0.5, factors, out=np.zeros(factors.size), where=exists)

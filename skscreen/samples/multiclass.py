@@ -21,6 +21,11 @@ class _Classes:
 
     # What is taken from scores before they are learned: nothing, unlike in a regression.
     shift = 0.0
+    labels: Labels
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return the signs, +1 or -1, of the samples of a problem."""
+        raise NotImplementedError
 
     @property
     def content(self) -> tuple:
@@ -103,11 +108,7 @@ class OneVsOne(_Classes):
         return self.labels.weights[self.rows(problem)]
 
     def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return sign times dual variable as `SVC` has it, a column for each sample.
-
-        A sample of class c has a row for each other class: the row of class o is o if o < c, else
-        o - 1.
-        """
+        """Return sign times dual variable as `SVC` has it: a row for each other class."""
         out = np.zeros((self.labels.present.size - 1, self.labels.rows.size))
         for (i, j), alpha in zip(self.pairs, alphas, strict=True):
             out[j - 1, self.members[i]] = alpha[: self.members[i].size]
@@ -134,11 +135,7 @@ def divided(labels: Labels, multi_class: str) -> Division:
 
 
 def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarray:
-    """Return the scores (n, n_problems) of all pairs of classes, positive for the first of a pair.
-
-    `parts` (n, n_classes - 1) are for each class what its support vectors add to the scores, for
-    the rows of `OneVsOne.dual_coefs`.
-    """
+    """Return scores (n, n_problems) from those by each class's `dual_coefs`, (n, n_classes - 1)."""
     out = np.empty((len(parts[0]), intercepts.size))
     for k, (i, j) in enumerate(combinations(range(len(parts)), 2)):
         out[:, k] = parts[i][:, j - 1] + parts[j][:, i] + intercepts[k]
@@ -146,14 +143,11 @@ def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarr
 
 
 def with_absent_pairs(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return scores with columns of pairs with a class that no sample of the fit had.
-
-    These are for the other class of the pair, or zero. `scores` (n, n_problems) are those of the
-    pairs of `present` classes (n_present,).
-    """
+    """Return scores (n, n_problems) with columns of pairs that have an absent class."""
     if present.size == n_classes:
         return scores
     known = dict(zip(combinations(present.tolist(), 2), scores.T, strict=True))
+    # For the other class of the pair, or zero.
     there = np.isin(np.arange(n_classes), present).astype(float)
     columns = [
         known.get((i, j), np.full(len(scores), there[i] - there[j]))
@@ -173,8 +167,5 @@ def vote(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def class_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return votes of the pairs, and less than half a vote for the sum of scores, as in `SVC`.
-
-    Scores (n, n_problems) are positive for the first class of a pair; votes (n, n_classes).
-    """
+    """Return votes (n, n_classes), and less than half a vote for the sum of scores, as in `SVC`."""
     return _ovr_decision_function(scores < 0.0, -scores, n_classes)

@@ -19,20 +19,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from skscreen.core.floats import EPS
+from skscreen.samples.kernel_blocks import UNIT, UNIT_SINGLE, parted, product_in_parts
 
 # Rows and columns of a tile in single and in double precision, and rows whose weighted sum is in
 # its precision: those of a tile are a multiple of them.
 _TILE, _TILE_DOUBLE, _SUMMED = 512, 256, 32
 
-# Features of a part of an inner product: what is added up in one product of matrices.
-_PART = 128
-
 # s^p, over its median, above which rows take part in double precision.
 _FAR = 1000.0
-
-# Units of rounding errors.
-_UNIT, _UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
 
 # In units: errors of an inner product beside those of its terms, and of a power; of weights and
 # of sums of `_SUMMED` rows. Products of errors with each other.
@@ -60,8 +54,7 @@ class PolyRows:
         else:
             rows = np.hstack([X * np.sqrt(gamma), constant])
             squares = np.einsum("ij,ij->i", rows, rows)
-            d = rows.shape[1]
-            self.terms = min(d, _PART + -(-d // _PART))
+            self.terms = parted(rows.shape[1])
         lengths = np.sqrt(squares)
         # Rows of zeros stay what they are.
         shorter = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
@@ -95,10 +88,7 @@ class PolyBlocks:
         self.A, self.B, self.n = A, B, B.n
 
     def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors.
-
-        In single or in double precision.
-        """
+        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors."""
         c, (values, errors) = np.asarray(c, np.float64), np.zeros((2, J.size))
         for left, rows in enumerate(self.A.kinds(I)):
             for right, columns in enumerate(self.B.kinds(J)):
@@ -117,9 +107,9 @@ class PolyBlocks:
         scaled = (weights / size).astype(np.float64 if double else np.float32)
         for rows, columns, T in self._powers(I, J, double):
             out[columns] += _sums(scaled[rows], T)
-        unit, terms = _UNIT if double else _UNIT_SINGLE, self.A.terms + _PRODUCT_AND_POWER
+        unit, terms = UNIT if double else UNIT_SINGLE, self.A.terms + _PRODUCT_AND_POWER
         relative = unit * (self.A.degree * terms + _WEIGHTS_AND_SUM)
-        relative = _SECOND_ORDER * (relative + _UNIT * (I.size / _SUMMED + 1.0))
+        relative = _SECOND_ORDER * (relative + UNIT * (I.size / _SUMMED + 1.0))
         sizes = self.B.sizes[J]
         return out * size * sizes, relative * float(np.abs(weights).sum()) * sizes
 
@@ -158,31 +148,18 @@ class PolyBlocks:
         for columns in gen_batches(J.size, size * size // min(I.size, size)):
             right = self.B.right(J[columns], double)
             for rows, left in parts:
-                shape = left.shape[0], right.shape[1]
-                T, other = (part[: shape[0] * shape[1]].reshape(shape) for part in memory)
-                _write_product(left, right, T, other)
-                _write_power(T, self.A.degree, other)
+                if sparse.issparse(left):
+                    T = left @ right
+                else:
+                    T = product_in_parts(left, right.T, *memory)
+                other = memory[1][: T.size].reshape(T.shape)
+                np.copyto(other, T)
+                # Powers by squares and products.
+                for digit in f"{self.A.degree:b}"[1:]:
+                    T *= T
+                    if digit == "1":
+                        T *= other
                 yield rows, columns, T
-
-
-def _write_product(left, right: np.ndarray, T: np.ndarray, other: np.ndarray) -> None:
-    """Write a product of matrices to T, of dense rows in parts: fewer errors add up."""
-    if sparse.issparse(left):
-        T[:] = left @ right
-        return
-    np.matmul(left[:, :_PART], right[:_PART], out=T)
-    for first in range(_PART, left.shape[1], _PART):
-        part = slice(first, first + _PART)
-        T += np.matmul(left[:, part], right[part], out=other)
-
-
-def _write_power(T: np.ndarray, degree: int, other: np.ndarray) -> None:
-    """Replace T by its power, by squares and products."""
-    np.copyto(other, T)
-    for digit in f"{degree:b}"[1:]:
-        T *= T
-        if digit == "1":
-            T *= other
 
 
 def _sums(weights: np.ndarray, T: np.ndarray) -> np.ndarray:

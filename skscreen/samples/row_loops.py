@@ -12,10 +12,10 @@ import numpy as np
 from skscreen._compiled import samples
 
 
-def squared_norms(data, columns, starts, d, n) -> np.ndarray:
-    """Return the squared Euclidean norms of n rows; `columns` must not repeat within a row."""
+def squared_norms(rows: tuple, n: int) -> np.ndarray:
+    """Return the squared Euclidean norms of n rows; columns must not repeat within a row."""
     out = np.empty(n)
-    samples.squared_norms(data, columns, starts, d, out)
+    samples.squared_norms(*rows, out)
     return out
 
 

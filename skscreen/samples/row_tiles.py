@@ -8,7 +8,6 @@ which products of matrices are slow for, four share what they read.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -22,34 +21,15 @@ _SPARSE, _FEATURES = 0.25, 20
 
 @dataclass(frozen=True)
 class TileRows:
-    """Rows a in one precision, each filled up with zeros to a multiple of four entries.
+    """Rows a in one precision, each filled up with zeros to a multiple of four entries."""
 
-    `indptr`, `columns`, `values` as in CSR; `columns` is empty where all rows have all features.
-    `high`, `low` (n,) are -|a|^2, and what of it does not fit into the first; `d` is a multiple of
-    four.
-    """
-
-    indptr: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-    high: np.ndarray
-    low: np.ndarray
-    d: int
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What compiled loops take."""
-        return self.indptr, self.columns, self.values, self.high, self.low
-
-    @property
-    def width(self) -> int:
-        """Columns at a time."""
-        return min(_WIDTH, max(_FEWEST, _TRANSPOSED // self.d))
-
-    @cached_property
-    def groups(self) -> np.ndarray:
-        """Groups of four entries in each row: what is added up one after the other."""
-        return np.diff(self.indptr) // 4
+    # indptr, columns, values as in CSR, without columns where all rows have all features; -|a|^2
+    # (n,), and what of it does not fit into that.
+    arrays: tuple[np.ndarray, ...]
+    d: int  # a multiple of four
+    width: int  # columns at a time
+    groups: np.ndarray  # (n,), groups of four entries, which are added up one after the other
+    is_sparse: bool  # whether zeros are left out
 
 
 class Pattern:
@@ -75,8 +55,10 @@ class Pattern:
         else:
             values = np.zeros((len(rows), -(-self.d // 4) * 4), rows.dtype)
             values[:, : self.d] = rows
-        filled = -(-self.d // 4) * 4
-        return TileRows(self.indptr, self.columns, values.ravel(), high, low, filled)
+        d = -(-self.d // 4) * 4
+        arrays = self.indptr, self.columns, values.ravel(), high, low
+        width, groups = min(_WIDTH, max(_FEWEST, _TRANSPOSED // d)), np.diff(self.indptr) // 4
+        return TileRows(arrays, d, width, groups, self.is_sparse)
 
     def _filled(self, entries: np.ndarray) -> np.ndarray:
         out = np.zeros(self.indptr[-1], entries.dtype)

@@ -35,33 +35,17 @@ def both_signs(n: int) -> np.ndarray:
 
 
 class LinearSamples:
-    """Rows z_i = y_i (x_i, B).
+    """Rows z_i = y_i (x_i, B) of X (n, d), an array or CSR, with labels y (n,), -1 or +1.
 
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or CSR array of shape (n, d)
-        Single or double precision; anything else is converted. Dense data in C order and CSR
-        without repeated entries are kept as they are.
-    y : array-like of shape (n,)
-        -1 or +1.
-    bias : float, default=0.0
-        B; 0 for no intercept.
-    compressed : CSR array, optional
-        The same data without zeros (see `compress`), for algorithms that read single rows.
-
-    Attributes
-    ----------
-    n_features : int
-        Length of a vector of weights: d, or d + 1 with an intercept.
-    error : float
-        Relative errors of products beyond those of double precision: none.
-    norms : ndarray of shape (n,)
-        Euclidean norms of z_i, which count B.
-    given : tuple of X and ndarray of shape (d,), or None
-        The rows that users have, if those here are these minus a vector, and that vector.
+    Dense data in C order and CSR without repeated entries, in single or double precision, are kept
+    as they are. `compressed` is the same data without zeros (see `compress`), for algorithms that
+    read single rows; `norms` (n,) are |z_i|, `n_features` is the length of vectors of weights.
     """
 
-    error, given = 0.0, None
+    # Relative errors of products beyond those of double precision.
+    error = 0.0
+    # The rows that users have, if those here are these minus a vector, and that vector (d,).
+    given: tuple | None = None
 
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
         self.X, self._compressed = _rows_of(X), compressed
@@ -73,7 +57,7 @@ class LinearSamples:
             raise ValueError(f"bias must be finite, got {bias!r}.")
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
-        squares = row_loops.squared_norms(*self.rows, self.n) + self.bias * self.bias
+        squares = row_loops.squared_norms(self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
         if np.isnan(self.norms).any():
             raise ValueError("X contains NaN.")

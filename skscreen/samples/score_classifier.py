@@ -5,11 +5,8 @@ from sklearn.base import ClassifierMixin
 
 
 def without_noise(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return scores of which those that rounding errors alone tell from zero are zero.
-
-    So a tie is a tie whatever the order of sums was: dense or sparse, one sample or many. Scores
-    have shape (n, n_problems), errors (n or 1, n_problems).
-    """
+    """Return scores (n, n_problems), 0 where errors (n or 1, n_problems) alone tell them from 0."""
+    # So a tie is a tie whatever the order of sums was: dense or sparse, one sample or many.
     return np.where(np.abs(scores) <= errors, 0.0, scores)
 
 
@@ -20,10 +17,7 @@ def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
 
 
 def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return scores with columns of classes that no sample of the fit had: smaller than others.
-
-    Of scores (n,) or (n, n_present); `present` (n_present,) are the places of the other classes.
-    """
+    """Return scores, (n,) or (n, n_present), with smaller ones for absent classes."""
     if present.size == n_classes:
         return scores
     if scores.ndim == 1:

@@ -38,46 +38,19 @@ def check_targets(X, y, sample_weight) -> Targets:
     return Targets(rows, y[rows], weights)
 
 
-def epsilon_insensitive(values: np.ndarray, weights: np.ndarray, epsilon: float) -> SampleLosses:
-    """Return the losses max(0, |y_i - f(x_i)| - epsilon) of rows that stand twice, at C = 1.
-
-    A residual is too large on one side or the other: z_i = x_i has the threshold y_i - epsilon,
-    and z_{n+i} = -x_i (see `twice`) the threshold -y_i - epsilon.
-    """
-    return _both_sides(hinge(np.tile(weights, 2)), values, epsilon)
-
-
-def squared_epsilon_insensitive(
-    values: np.ndarray, weights: np.ndarray, epsilon: float
-) -> SampleLosses:
-    """Return the squares of these losses, at C = 1."""
-    return _both_sides(squared_hinge(np.tile(weights, 2)), values, epsilon)
-
-
-def _both_sides(losses: SampleLosses, values: np.ndarray, epsilon: float) -> SampleLosses:
-    # No target is larger: without a loss at w = 0 the tube need not be wider.
-    epsilon = min(epsilon, LARGEST)
-    return replace(losses, thresholds=np.concatenate([values - epsilon, -values - epsilon]))
-
-
-# Losses of regression, by name.
-LOSSES = {
-    "epsilon_insensitive": epsilon_insensitive,
-    "squared_epsilon_insensitive": squared_epsilon_insensitive,
-}
+# Losses of regression by name, and those of their two sides: max(0, |y_i - f(x_i)| - epsilon), or
+# the square of it.
+LOSSES = {"epsilon_insensitive": hinge, "squared_epsilon_insensitive": squared_hinge}
 
 
 class BothSides:
-    """A regression as one problem in which each sample stands twice; in the place of a `Division`.
-
-    A free intercept absorbs any shift of the targets, and a large one would cost digits: they are
-    counted from `shift` then, their median.
-    """
+    """A regression as a problem in which each sample stands twice, in the place of a `Division`."""
 
     n_problems = 1
 
     def __init__(self, targets: Targets, epsilon: float, free: bool):
         self.labels, self._epsilon = targets, epsilon
+        # A free intercept absorbs any shift of the targets, and a large one would cost digits.
         self.shift = float(np.median(targets.values)) if free else 0.0
         self._values, self.everyone = targets.values - self.shift, np.arange(targets.rows.size)
 
@@ -100,7 +73,12 @@ class BothSides:
 
     def losses(self, loss: str) -> SampleLosses:
         """Return the losses at C = 1 of both sides, (2 n,)."""
-        return LOSSES[loss](self._values, self.labels.repetitions, self._epsilon)
+        # A residual is too large on one side or the other: z_i = x_i has the threshold y_i -
+        # epsilon, and z_{n+i} = -x_i has -y_i - epsilon. No target is beyond LARGEST: without a
+        # loss at w = 0 the tube need not be wider.
+        values, epsilon = self._values, min(self._epsilon, LARGEST)
+        losses = LOSSES[loss](np.tile(self.labels.repetitions, 2))
+        return replace(losses, thresholds=np.concatenate([values - epsilon, -values - epsilon]))
 
     def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
         """Return dual variables of positive minus those of negative residuals, (n,)."""

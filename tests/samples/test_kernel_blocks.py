@@ -63,7 +63,9 @@ def test_sums_are_as_exact_as_said(kind):
         assert errors.max() <= (1e-9 if double else 1e-3) * np.abs(weights).sum()
     out = np.zeros((index.size, 640), np.float32)
     blocks.block(index, columns, out)
-    relative = np.add.outer(blocks.relative_errors(index), blocks.relative_errors(columns))
+    relative = np.add.outer(
+        rows.relative_errors(index, False), rows.relative_errors(columns, False)
+    )
     # Next to samples very far away there is no relative bound, but a small absolute error.
     bound = np.where(np.isfinite(relative), relative, 0.0) * K + 2.0**-125
     bound[np.isinf(relative)] = 1e-6

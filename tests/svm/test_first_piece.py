@@ -9,7 +9,7 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, both_signs
-from skscreen.samples.targets import epsilon_insensitive
+from skscreen.samples.targets import BothSides, Targets
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -23,7 +23,12 @@ def regression(targets, epsilon, free=True):
     gram = Gram(X, "rbf", gamma=0.5)
     gram = Places.twice(gram)
     samples = KernelSamples(gram, both_signs(25), bias=0.0 if free else 1.0)
-    return samples, epsilon_insensitive(targets, WEIGHTS, epsilon)
+    return samples, tube(targets, epsilon)
+
+
+def tube(targets, epsilon):
+    both = BothSides(Targets(np.arange(25), targets, WEIGHTS), epsilon, free=False)
+    return both.losses("epsilon_insensitive")
 
 
 def classification():
@@ -54,7 +59,7 @@ def test_solutions_are_proportional_to_C_up_to_where_the_path_starts(samples, lo
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_the_closed_form_of_small_C(epsilon):
     samples = LinearSamples(X, np.ones(25), 1.0).twice()
-    losses = epsilon_insensitive(Y, WEIGHTS, epsilon)
+    losses = tube(Y, epsilon)
     piece = FirstPiece(samples, losses, None)
     assert not piece.ends_before(piece.C_min) and piece.ends_before(1.001 * piece.C_min)
     assert piece.C_start == piece.C_min

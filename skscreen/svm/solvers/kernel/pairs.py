@@ -38,8 +38,9 @@ _STEPS_A_SAMPLE = 1000
 WHOLE = 3000
 # Largest working set of compiled loops on class blocks.
 _LARGEST = 3000
-# Least size of working sets for larger classes: most two-class problems have few support vectors.
-_SET = 300
+# Least size of working sets for larger classes, and samples of the one level before all of them:
+# most two-class problems have few support vectors, and scores of all samples take most of the time.
+_SET, _LOOK = 300, (1000,)
 
 # Dual variables of small problems, and samples of one with class blocks, up to which problems are
 # solved to this part of the tolerance, as that takes no time.
@@ -231,8 +232,8 @@ class ClassBlocks:
         self._relative = np.full((2, gram.n), np.inf)
         if isinstance(blocks, RBFBlocks):
             everyone = np.arange(gram.n)
-            self._relative[:] = [blocks.relative_errors(everyone, d) for d in (False, True)]
-        if isinstance(blocks, RBFBlocks) and not blocks.is_sparse:
+            self._relative[:] = [blocks.B.relative_errors(everyone, d) for d in (False, True)]
+        if isinstance(blocks, RBFBlocks) and not blocks.B.is_sparse:
             self._sides = {
                 c: (blocks.A.left(rows, False), blocks.B.right(rows, False))
                 for c, rows in enumerate(members)
@@ -277,7 +278,7 @@ class _LargePair:
         everyone, bias = np.arange(beta.size), self._square_bias
         sets = WorkingSets(self._values, bias, self._values.diagonal + bias, limit)
         engine = Engine(sets, tol, _SET)
-        point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box)
+        point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, _LOOK)
         engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
         found = engine.finish(box, point)
         beta[:] = point.beta
