@@ -26,7 +26,7 @@ from benchmarks.support.tables import table
 from skscreen import ScreenedSVR, svr_path
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import both_signs
-from skscreen.samples.targets import LOSSES
+from skscreen.samples.targets import LOSSES, BothSides, Targets
 from tests.proofs.judging import COLUMNS
 from tests.proofs.safety import fits, samples
 from tests.proofs.safety.sample_optima import (
@@ -73,7 +73,8 @@ def problem_with(family: str, kind: str, rng, n: int) -> samples.Problem:
     K, weights, free = samples.kernel_matrix(X, rng)
     epsilon, signs = float(rng.choice(EPSILONS)), both_signs(y.size)
     Q = np.block([[K, -K], [-K, K]])
-    labels, losses = signs if free else None, LOSSES[family](y, weights, epsilon)
+    regression = BothSides(Targets(np.arange(y.size), y, weights), epsilon, free=False)
+    labels, losses = signs if free else None, regression.losses(family)
 
     def solve(Cs):
         if y.size <= SMALL // 2:
