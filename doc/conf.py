@@ -74,6 +74,7 @@ numpydoc_validation_exclude = {
     r"\.ReducedProblem",
     # Their signatures name what the docstrings call **options.
     r"\.(sv[cr]|rtlm)_path$",
+    r"\.screen_triplets$",
     r"\.sv[cr]_certified_C$",
     # What kinds of chains define for each other.
     r"\.stacked_scores",

@@ -35,7 +35,7 @@ def main() -> None:
 def table(jobs: list[dict]) -> str:
     """Return the jobs as a table of Markdown."""
     rows = [
-        "| job | skscreen | beside | times faster | what was reached |\n|---|--:|--:|--:|---|\n"
+        "| job | skscreen | beside | skscreen is | what was reached |\n|---|--:|--:|--:|---|\n"
     ]
     for job in jobs:
         more = "> " if job.get("more") else ""
@@ -55,9 +55,11 @@ def seconds(value: float) -> str:
 
 
 def times(job: dict) -> str:
-    """Write how many times faster we are with two digits."""
-    ratio = job["peer_seconds"] / job["seconds"]
-    return f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
+    """Write how many times faster, or slower, we are with two digits."""
+    ratio, word = job["peer_seconds"] / job["seconds"], "faster"
+    if ratio < 1.0:
+        ratio, word = 1.0 / ratio, "slower"
+    return f"{ratio:.0f} times {word}" if ratio >= 10.0 else f"{ratio:.2g} times {word}"
 
 
 def draw_readme(jobs: list[dict]) -> None:

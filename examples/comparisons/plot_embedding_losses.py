@@ -1,6 +1,6 @@
 """
-Which loss bears wrong answers?
-===============================
+Which loss tolerates wrong answers?
+===================================
 
 60 objects in three dimensions, 4,000 answers, of which more and more are wrong. The error is that
 on answers that were not used and are all right.
