@@ -34,9 +34,7 @@ def main() -> None:
 
 def table(jobs: list[dict]) -> str:
     """Return the jobs as a table of Markdown."""
-    rows = [
-        "| job | skscreen | beside | skscreen is | what was reached |\n|---|--:|--:|--:|---|\n"
-    ]
+    rows = ["| job | skscreen | beside | skscreen is | what was reached |\n|---|--:|--:|--:|---|\n"]
     for job in jobs:
         more = "> " if job.get("more") else ""
         rows.append(
