@@ -76,8 +76,9 @@ numpydoc_validation_exclude = {
     r"\.(sv[cr]|rtlm)_path$",
     r"\.screen_triplets$",
     r"\.sv[cr]_certified_C$",
-    # What kinds of chains define for each other.
+    # What kinds of chains define for each other, and displays for their base.
     r"\.stacked_scores",
+    r"Display\.draw$",
 }
 # What a page of a whole module meets on its way: functions that the module imports.
 numpydoc_validation_exclude |= {

@@ -1,6 +1,6 @@
 """
-How many values of C stand for all of them?
-===========================================
+How many values of C are enough for a whole path?
+=================================================
 
 The ε-path solves at few values of C and promises that between two of them the solution at the
 smaller one, scaled, is nearly optimal: its objective is within ε. Here the promise is checked at
@@ -33,7 +33,7 @@ def dual(C):
 errors = np.array([1.0 - dual(C) / best for C, best in zip(checks, optima.objectives, strict=True)])
 
 fig, (top, bottom) = plt.subplots(2, sharex=True, figsize=(7.0, 5.0), layout="constrained")
-fig.suptitle(f"{len(path)} values of C stand for all: no error above ε", fontweight="bold")
+fig.suptitle(f"{len(path)} values of C are enough: no error above ε", fontweight="bold")
 top.plot(checks, optima.objectives, color="0.35", label="optimal objective")
 top.plot(path.Cs, path.objectives, "o", color="#0072B2", label=f"solved: {len(path)} values of C")
 top.set(xscale="log", yscale="log", ylabel="Objective")

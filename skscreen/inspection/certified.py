@@ -140,7 +140,7 @@ class CertifiedPathDisplay(Display):
             errors=bounds.errors, C=float(bounds.Cs[bounds.best]), name=bounds.name,
         )  # fmt: skip
 
-    def _draw(self, ax: Axes) -> None:
+    def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         from matplotlib.ticker import PercentFormatter
 

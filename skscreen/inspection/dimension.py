@@ -43,7 +43,7 @@ class DimensionTestDisplay(Display):
     stars_ : list of matplotlib Text
     """
 
-    _figsize = (5.6, 4.0)
+    figsize = (5.6, 4.0)
 
     dimensions: np.ndarray
     scores: np.ndarray
@@ -86,7 +86,7 @@ class DimensionTestDisplay(Display):
             cv=result.cv,
         ).plot(ax=ax)
 
-    def _draw(self, ax: Axes) -> None:
+    def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         ax.axvline(self.dimension, color="0.75", linewidth=6, zorder=0)
         looks = (

@@ -76,7 +76,7 @@ class EmbeddingDisplay(Display):
     ellipses_ : matplotlib PolyCollection or None
     """
 
-    _figsize = (6.4, 5.6)
+    figsize = (6.4, 5.6)
 
     points: np.ndarray
     names: Sequence[str] | None = None
@@ -195,7 +195,7 @@ class EmbeddingDisplay(Display):
             share=share,
         ).plot(ax=ax)
 
-    def _draw(self, ax: Axes) -> None:
+    def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         self.reference_scatter_ = self.ellipses_ = None
         if self.ellipses is not None:

@@ -53,7 +53,7 @@ class LearnedSpaceDisplay(Display):
     ellipse_ : matplotlib Line2D
     """
 
-    _figsize, _panels = (9.0, 4.2), (1, 2)
+    figsize, panels = (9.0, 4.2), (1, 2)
 
     before: np.ndarray
     after: np.ndarray
@@ -113,7 +113,7 @@ class LearnedSpaceDisplay(Display):
             before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=classes
         ).plot(ax=ax)
 
-    def _draw(self, *axes: Axes) -> None:
+    def draw(self, *axes: Axes) -> None:
         """Draw on axes that are given."""
         self.scatters_ = [
             scatter_classes(ax, points, self.classes, s=18)

@@ -114,7 +114,7 @@ class ScreeningDisplay(Display):
             lams=lams, path_screening_rates=first, screening_rates=last, parameter=parameter
         ).plot(ax=ax)
 
-    def _draw(self, ax: Axes) -> None:
+    def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         from matplotlib.ticker import PercentFormatter
 
@@ -275,16 +275,16 @@ class PathDisplay(Display):
         ).plot(ax=ax)
 
     @property
-    def _panels(self) -> tuple[int, int]:  # type: ignore[override]
+    def panels(self) -> tuple[int, int]:  # type: ignore[override]
         """Rows and columns of panels."""
         return (2 if self.scores is None else 3), 1
 
     @property
-    def _figsize(self) -> tuple[float, float]:  # type: ignore[override]
+    def figsize(self) -> tuple[float, float]:  # type: ignore[override]
         """Width and height of a new figure in inches."""
-        return 6.0, 0.6 + 1.9 * self._panels[0]
+        return 6.0, 0.6 + 1.9 * self.panels[0]
 
-    def _draw(self, *axes: Axes) -> None:
+    def draw(self, *axes: Axes) -> None:
         """Draw on axes that are given."""
         self._plot_objective(axes[0])
         self._plot_gap(axes[1])

@@ -67,7 +67,7 @@ class SearchDisplay(Display):
     >>> display.figure_.savefig("search.png")  # doctest: +SKIP
     """
 
-    _figsize = (6.0, 4.0)
+    figsize = (6.0, 4.0)
 
     parameters: dict[str, Any]
     scores: np.ndarray
@@ -104,7 +104,7 @@ class SearchDisplay(Display):
             check_is_fitted(estimator)
         return cls(**_found(estimator)).plot(ax=ax)
 
-    def _draw(self, ax: Axes) -> None:
+    def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         first, *second = self.parameters
         half = 0.5 if second else 0.0

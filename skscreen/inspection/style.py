@@ -54,11 +54,11 @@ class Display:
     other, and draws on their axes.
     """
 
-    _figsize: ClassVar[tuple[float, float]] = (6.0, 3.6)
-    _panels: ClassVar[tuple[int, int]] = (1, 1)
+    figsize: ClassVar[tuple[float, float]] = (6.0, 3.6)
+    panels: ClassVar[tuple[int, int]] = (1, 1)
 
     # Draws on axes, one for each panel.
-    _draw: Callable[..., None]
+    draw: Callable[..., None]
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """Draw the display.
@@ -80,10 +80,10 @@ class Display:
         ValueError
             If `ax` does not have one Axes for each panel.
         """
-        plt, (rows, columns) = pyplot(self), self._panels
+        plt, (rows, columns) = pyplot(self), self.panels
         if ax is None:
             ax = plt.subplots(
-                rows, columns, sharex=columns == 1, figsize=self._figsize, layout="constrained"
+                rows, columns, sharex=columns == 1, figsize=self.figsize, layout="constrained"
             )[1]
         axes = np.ravel(np.asarray(ax, dtype=object))
         if axes.size != rows * columns:
@@ -96,7 +96,7 @@ class Display:
         else:
             self.axes_ = axes
         self.figure_ = axes[0].figure
-        self._draw(*axes)
+        self.draw(*axes)
         return self
 
 

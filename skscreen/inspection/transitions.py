@@ -42,7 +42,7 @@ class TransitionDisplay(Display):
     >>> display.figure_.savefig("transitions.png")  # doctest: +SKIP
     """
 
-    _figsize = (5.0, 4.0)
+    figsize = (5.0, 4.0)
 
     transitions: np.ndarray
     labels: ArrayLike
@@ -75,7 +75,7 @@ class TransitionDisplay(Display):
         check_learned(chain, "transition_", "chain, such as ChainCRF")
         return cls(transitions=chain.transition_, labels=chain.classes_).plot(ax=ax)
 
-    def _draw(self, ax: Axes) -> None:
+    def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         most = float(np.abs(self.transitions).max()) or 1.0
         self.image_ = ax.imshow(self.transitions, cmap="RdBu_r", vmin=-most, vmax=most)
