@@ -325,6 +325,7 @@ struct NewtonLine {
     // It ends at a share of the first slope, or at a whole step that leaves a larger one.
     constexpr double SHARE = 0.01, WHOLE = 0.1;
     constexpr int MOST_TRIALS = 40;
+    constexpr double FAR = 64.0;
     const double start = at(0.0).first;
     if (!(start < 0.0)) return 0.0;
     double low = 0.0, high = INF, length = 1.0, left = WHOLE;
@@ -335,7 +336,9 @@ struct NewtonLine {
       length -= here / curvature;
       // Nearly no curvature: as far as is known to lead downhill.
       if (!(std::abs(length) < INF)) return low;
-      if (!(low < length && length < high)) length = 0.5 * (low + high);
+      // By orders of magnitude first: a step along columns of huge entries passes every kink.
+      if (!(low < length && length < high))
+        length = high > FAR * low ? high / FAR : 0.5 * (low + high);
       left = SHARE;
     }
     return length;

@@ -90,9 +90,6 @@ def solve_linear(
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
         improve(state, tol, max_iter, screening=screening)
-        if state.relative_gap > tol and method != solver:
-            # Unlucky zones of columns of very unequal size end it, from other ones it goes on.
-            improve(state, tol, max_iter, screening=screening)
         state.stretch(tol)
         # If rounding errors of margins times C exceed the tolerance, moves of single variables
         # often still find the better side of the kink.

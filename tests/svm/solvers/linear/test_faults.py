@@ -8,9 +8,12 @@ import pytest
 from scipy import sparse
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, svc_path
-from skscreen.samples.losses import squared_hinge
+from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
+from skscreen.svm.solvers.linear.second_order import second_order
 from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.solvers.linear.state import SampleState
 
 
 def noisy(n=200, d=8, seed=0):
@@ -76,6 +79,18 @@ def test_columns_of_very_unequal_size_from_any_order_of_samples(seed):
     Z, y = noisy(150, 5)
     X = sparse.csr_array((Z + 4.0) * np.array(UNEQUAL["large"]))
     assert ScreenedLinearSVC(loss="hinge", random_state=seed).fit(X, y).dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_along_columns_of_huge_entries_end_before_the_kinks(seed):
+    """With fewer samples in the zones than huge columns steps went too far, back and forth."""
+    Z, y = noisy(150, 5)
+    samples = LinearSamples(Z * UNEQUAL["large"], y, 0.0)
+    state = SampleState(samples, hinge(np.ones(150)), free=True)
+    coordinate_descent(state, 1e-6, 5, seed=seed)
+    before = state.n_iter
+    assert second_order(state, 1e-6, 1000)
+    assert state.n_iter - before < 300
 
 
 @pytest.mark.slow
