@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "arrays.hpp"
+#include "core.hpp"
 
 namespace skscreen {
 
@@ -55,60 +57,70 @@ inline int64_t quadratic_descent(Matrix<const double> H, Array<double> gradient,
   return sweeps;
 }
 
-// Columns of a sparse matrix Z whose rows are multiplied by their labels.
-template <class I>
-struct Columns {
-  Array<const double> data;
-  Array<const I> rows, starts;
-};
-
-// Sweeps of coordinate descent on the problem itself, over columns of Z: each weight takes a Newton
-// step on the samples with a loss, shortened until the objective falls. margins (n,) and x (k,) are
-// updated. Returns the sum of the violations before the last sweep.
+// Sweeps of coordinate descent on the problem itself, over some columns of a sparse Z (CSC) whose rows
+// are multiplied by their labels: each weight takes a Newton step on the samples with a loss,
+// shortened until the objective falls. `steepest` (d,) are the sums of c_i z_ij^2, which bound the
+// curvature; margins (n,) and x (d,) are updated. After a sweep weights of 0 rest if their violation
+// is below 0 by more than the largest one was, over n. Returns the sum of the violations before the last
+// sweep.
 template <class I>
 double column_sweeps(Array<const double> data, Array<const I> rows, Array<const I> starts,
-                     Array<const double> C, Array<double> margins, Array<double> x, int64_t n_sweeps) {
-  double total = 0.0;
+                     Array<const double> c, Array<const double> steepest,
+                     Array<const int64_t> index, Array<double> margins, Array<double> x,
+                     int64_t n_sweeps) {
+  constexpr int MOST_TRIALS = 25;
+  constexpr double ENOUGH = 0.01;
+  std::vector<int64_t> active(index.data, index.data + index.size);
+  double total = 0.0, rest = INF;
   for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) {
+    double worst = 0.0;
+    size_t kept = 0;
     total = 0.0;
-    for (int64_t j = 0; j < x.size; ++j) {
+    for (const int64_t j : active) {
       double g = 0.0, h = 0.0;
       for (I p = starts[j]; p < starts[j + 1]; ++p) {
         const I i = rows[p];
         const double z = data[p], lack = 1.0 - margins[i];
         if (lack > 0.0) {
-          g -= C[i] * lack * z;
-          h += C[i] * z * z;
+          const double scaled = c[i] * z;
+          g -= lack * scaled;
+          h += z * scaled;
         }
       }
       g *= 2.0;
       h *= 2.0;
-      total += violation(x[j], g);
+      if (x[j] == 0.0 && std::abs(g) - 1.0 < -rest) continue;
+      active[kept++] = j;
+      const double off = violation(x[j], g);
+      total += off;
+      worst = std::max(worst, off);
       if (!(h > 0.0)) {
         if (x[j] == 0.0 || std::abs(g) >= 1.0) continue;
         h = 1e-12;
       }
-      const double target = shrunk(x[j], g, h);
-      double change = target - x[j];
-      if (change == 0.0) continue;
-      const double slope = g * change + std::abs(target) - std::abs(x[j]);
-      for (int trial = 0; trial < 25; ++trial) {
+      const double whole = shrunk(x[j], g, h) - x[j];
+      if (whole == 0.0) continue;
+      const double slope = g * whole + std::abs(x[j] + whole) - std::abs(x[j]);
+      double change = whole;
+      for (int trial = 0; trial < MOST_TRIALS; ++trial, change *= 0.5) {
+        const double least = std::abs(x[j] + change) - std::abs(x[j]) - ENOUGH * change / whole * slope;
+        if (g * change + steepest[j] * change * change + least <= 0.0) break;
         // The change of the losses along the column.
         double loss = 0.0;
         for (I p = starts[j]; p < starts[j + 1]; ++p) {
           const I i = rows[p];
           const double before = std::max(1.0 - margins[i], 0.0);
           const double after = std::max(1.0 - margins[i] - change * data[p], 0.0);
-          loss += C[i] * (after - before) * (after + before);
+          loss += c[i] * (after - before) * (after + before);
         }
-        const double step = change / (target - x[j]);
-        if (loss + std::abs(x[j] + change) - std::abs(x[j]) <= 0.01 * step * slope) break;
-        change *= 0.5;
-        if (trial == 24) change = 0.0;
+        if (loss + least <= 0.0) break;
+        if (trial == MOST_TRIALS - 1) change = 0.0;
       }
       for (I p = starts[j]; p < starts[j + 1]; ++p) margins[rows[p]] += change * data[p];
       x[j] += change;
     }
+    active.resize(kept);
+    rest = worst / (double)margins.size;
   }
   return total;
 }

@@ -15,10 +15,10 @@ gap. D is strongly concave: 1/2 sum_i (alpha_i - alpha*_i)^2 / (2 c_i) <= gap, s
     |<Z_j, alpha>| + sqrt(2 gap) (sum_i 2 c_i z_ij^2)^(1/2) < 1   proves   w*_j = 0
 
 (the sphere of Ndiaye et al. 2017, in the norm of this dual). Between two certificates the problem
-is solved on a working set: the features in use, and those nearest to being used by the same test
-(Massias et al. 2018). There Newton's method alternates between a quadratic model, solved by
-coordinate descent, and a line search; where the set is too large for its matrix, coordinate descent
-works on the columns.
+of a dense Z is solved on a working set: the features in use, and those nearest to being used by the
+same test (Massias et al. 2018). There Newton's method alternates between a quadratic model, solved
+by coordinate descent, and a line search. Columns of a sparse Z are so cheap that coordinate descent
+visits all of them, and Newton's method moves the weights in use, without a change of sign.
 
 References
 ----------
@@ -38,32 +38,37 @@ from scipy.linalg import cho_factor, cho_solve
 
 from skscreen._compiled import svm as compiled
 from skscreen.core.floats import EPS
+from skscreen.samples.row_loops import sparse_products
+from skscreen.samples.rows import flat_rows
 
 quadratic_descent = compiled.quadratic_descent
 """(H (k, k), gradient (k,), x (k,), tol, most) -> sweeps; moves x to the least of the model."""
 
 column_sweeps = compiled.column_sweeps
-"""(data, rows, starts, C (n,), margins (n,), x (k,), sweeps) -> sum of violations; CSC columns."""
+"""(data, rows, starts, c (n,), steepest (d,), index (k,), margins (n,), x (d,), sweeps) -> sum.
+
+Of the violations before the last of the sweeps over some columns of CSC; `steepest` are sums of
+c_i z_ij^2.
+"""
 
 # First size of the working set; factor by which it may exceed the number of features in use.
 _FIRST_SET, _GROWTH = 100, 2
-# Largest set whose matrix is formed: 72 MB.
-_LARGEST_MATRIX = 3000
+# Largest set whose matrix is formed: 72 MB. Up to so many features solving its model costs little.
+_LARGEST_MATRIX, _FEW = 3000, 150
 # Share of the gap of all features that a working set is solved to.
 _INNER = 0.05
 # Newton steps on a working set; sweeps over its model before the weights in use are solved for,
 # and how often both; halvings of a step; sweeps over columns between two certificates.
-_MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 50, 10, 50, 30, 5
-# Factor by which sweeps over columns must lower the violations to go on; share of entries from
-# which columns are dense arrays.
-_PAYS, _DENSE = 0.3, 0.1
+_MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 50, 10, (1000, 50), 30, 5
+# Factor by which sweeps over columns must lower the gap to go on alone.
+_PAYS = 0.3
 # Damping of Newton's model at first, relative to its diagonal, and where it is given up.
 _DAMPING, _MOST_DAMPING = 1e-3, 1e3
 # What a bound on a correlation must be below 1, for rounding errors of sums.
 _MARGIN = 1e-9
-# Certificates in a row that leave more than a share of the smallest gap, after which only rounding
-# errors are left.
-_MOST_FAILURES, _GAIN = 5, 0.9
+# Certificates in a row that leave more than a share of the smallest gap, and lower the primal value
+# by less than a share of it, after which only rounding errors are left.
+_MOST_FAILURES, _GAIN, _MOVED = 5, 0.9, 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ class L1Problem:
 
     def __init__(self, X, y: np.ndarray, weights: np.ndarray):
         self._X, self._y, self._weights = X, y, weights
-        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        is_sparse = sparse.issparse(X)
+        squares = _with_entries(X, X.data**2) if is_sparse else X * X
         # Of all columns, in the norm of the dual for C = 1.
         self._norms = np.sqrt(2.0 * np.asarray(squares.T @ weights).ravel())
 
@@ -104,13 +110,8 @@ class L1Problem:
         """Return (n, d)."""
         return self._X.shape
 
-    def columns(self, index: np.ndarray):
-        """Return some columns of Z."""
-        if sparse.issparse(self._X):
-            some = self._X[:, index]
-            return sparse.csc_array(
-                (some.data * self._y[some.indices], some.indices, some.indptr), some.shape
-            )
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """Return some columns of a dense Z."""
         return self._y[:, None] * self._X[:, index]
 
     def margins(self, w: np.ndarray) -> np.ndarray:
@@ -139,7 +140,8 @@ class L1Problem:
         c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
         w = np.zeros(d) if start is None else start.w.copy()
         zero, n_iter, failures = np.zeros(d, bool), 0, 0
-        best, last, growth, at_first = None, np.inf, 1, None
+        best, last, least, growth, at_first = None, np.inf, np.inf, 1, None
+        sweeps = None
         while True:
             margins = self.margins(w)
             alpha = 2.0 * c * np.maximum(1.0 - margins, 0.0)
@@ -155,16 +157,26 @@ class L1Problem:
             zero |= _proved_zero(scaled, norms, found)
             at_first = zero.copy() if at_first is None else at_first
             w[zero] = 0.0
-            failures = 0 if best is None or found.gap < _GAIN * best.gap else failures + 1
+            # The gap, but not the primal value, may stand still for a while at first.
+            moved = best is None or least - found.primal > _MOVED * best.gap
+            failures = 0 if moved or found.gap < _GAIN * best.gap else failures + 1
+            least = min(least, found.primal)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol * best.primal or n_iter >= max_iter or failures > _MOST_FAILURES:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
+            slow, last = found.gap > _PAYS * last, found.gap
+            if sparse.issparse(self._X):
+                sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
+                n_iter += sweeps.go_on(w, margins, np.flatnonzero(~zero), slow)
+                continue
             # Twice as many features as are in use; more where that has brought little.
-            growth = _GROWTH * growth if found.gap > 0.5 * last else 1
-            last = found.gap
+            growth = _GROWTH * growth if slow else 1
             size = min(growth * max(_FIRST_SET, _GROWTH * np.count_nonzero(w)), d)
+            if size > _LARGEST_MATRIX:
+                self._X = sparse.csc_array(self._X)
+                continue
             index = _working_set(w, scaled, norms, zero, size)
             inner = max(_INNER * found.gap, 0.3 * tol * found.primal)
             n_iter += self._on_set(index, w, c, inner, max_iter - n_iter)
@@ -172,15 +184,7 @@ class L1Problem:
     def _on_set(self, index, w, c, gap: float, most: int) -> int:
         """Solve on some features to an absolute gap; changes w; returns the steps."""
         Z, x = self.columns(index), w[index]
-        if sparse.issparse(Z) and Z.nnz > _DENSE * Z.shape[0] * index.size:
-            Z = np.asfortranarray(Z.toarray())
-        with_matrix = index.size <= _LARGEST_MATRIX
-        if not (with_matrix or sparse.issparse(Z)):
-            Z = sparse.csc_array(Z)
-        # Columns are swept over as long as that pays; without a matrix there is nothing else.
-        sweeping = sparse.issparse(Z)
-        rows = sparse.csr_array(Z) if sweeping and with_matrix else Z
-        margins, steps, damping, violations = Z @ x, 0, _DAMPING, np.inf
+        margins, damping, steps = Z @ x, _DAMPING, 0
         while steps < min(most, _MOST_STEPS):
             short = np.maximum(1.0 - margins, 0.0)
             alpha = 2.0 * c * short
@@ -188,21 +192,43 @@ class L1Problem:
             primal = np.abs(x).sum() + c @ (short * short)
             if primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0] <= gap:
                 break
-            if sweeping:
-                before = violations
-                violations = column_sweeps(
-                    Z.data, Z.indices, Z.indptr, c, margins, x, _COLUMN_SWEEPS
-                )
-                sweeping = not with_matrix or violations < _PAYS * before
-                steps += _COLUMN_SWEEPS
-                continue
-            length = _newton_step(rows, c, short, gradient, x, margins, primal, damping)
+            damping *= _newton_step(Z, c, short, gradient, x, margins, primal, damping)
             steps += 1
-            damping *= 0.1 if length == 1.0 else 1.0 if length == 0.5 else 10.0
             if damping > _MOST_DAMPING:
                 break
         w[index] = x
         return max(steps, 1)
+
+
+class _Sweeps:
+    """Coordinate descent over all columns of a sparse Z, and Newton's method on those in use."""
+
+    def __init__(self, X: sparse.csc_array, y: np.ndarray, c: np.ndarray, steepest: np.ndarray):
+        self._c, self._steepest, self._damping = c, steepest, _DAMPING
+        self._Z = _with_entries(X, X.data * y[X.indices])
+
+    def go_on(self, w, margins, index, newton: bool) -> int:
+        """Sweep over the features `index`, and if asked take a Newton step; returns the steps."""
+        Z, c = self._Z, self._c
+        column_sweeps(
+            Z.data, Z.indices, Z.indptr, c, self._steepest, index, margins, w, _COLUMN_SWEEPS
+        )
+        few = index.size <= _FEW
+        some = index if few else np.flatnonzero(w)
+        if not newton or not 0 < some.size <= _LARGEST_MATRIX:
+            return _COLUMN_SWEEPS
+        part, x, short = Z[:, some], w[some], np.maximum(1.0 - margins, 0.0)
+        gradient = -(part.T @ (2.0 * c * short))
+        primal = np.abs(x).sum() + c @ (short * short)
+        step = _newton_step if few else _step_of_used
+        self._damping *= step(part, c, short, gradient, x, margins, primal, self._damping)
+        w[some] = x
+        return _COLUMN_SWEEPS + 1
+
+
+def _with_entries(X: sparse.csc_array, data: np.ndarray) -> sparse.csc_array:
+    """Return a matrix with other entries in the same places."""
+    return sparse.csc_array((data, X.indices, X.indptr), X.shape)
 
 
 @dataclass(frozen=True)
@@ -257,18 +283,28 @@ def _working_set(w, scaled, norms, zero, size: int) -> np.ndarray:
     return np.sort(np.argpartition(distance, max(size - 1, 0))[:size])
 
 
-def _newton_step(Z, c, short, gradient, x, margins, primal: float, damping: float) -> float:
-    """Take a Newton step; changes x and margins; returns its length, 0 if none is downhill."""
+def _model(Z, c, short, damping: float) -> np.ndarray:
+    """Return the second derivatives of the losses, made positive definite."""
     inside = np.flatnonzero(short)
-    some = Z[inside]
-    if sparse.issparse(some):
-        H = (some.T @ some.multiply(2.0 * c[inside, None])).toarray()
+    roots = np.sqrt(2.0 * c[inside])
+    if sparse.issparse(Z):
+        rows = sparse.csr_array(Z)[inside]
+        rows.data *= np.repeat(roots, np.diff(rows.indptr))
+        H = np.zeros((Z.shape[1], Z.shape[1]))
+        sparse_products(*flat_rows(rows), H)
+        H += np.tril(H, -1).T
     else:
-        scaled = some * np.sqrt(2.0 * c[inside])[:, None]
-        H = scaled.T @ scaled
-    # More features than samples with a loss have no unique minimum: the model is made convex.
-    diagonal = H[np.diag_indices_from(H)]
+        rows = Z[inside] * roots[:, None]
+        H = rows.T @ rows
+    # More features than samples with a loss have no unique minimum.
+    diagonal = H.diagonal().copy()
     H[np.diag_indices_from(H)] += damping * np.maximum(diagonal, diagonal.mean())
+    return H
+
+
+def _newton_step(Z, c, short, gradient, x, margins, primal: float, damping: float) -> float:
+    """Take a Newton step; changes x and margins; returns a factor for the damping of the next."""
+    H = _model(Z, c, short, damping)
     # As exact as the violation is now, but for a factor.
     target = _least_of_model(H, gradient, x, 0.03 * _violation(x, gradient))
     step = target - x
@@ -282,10 +318,30 @@ def _newton_step(Z, c, short, gradient, x, margins, primal: float, damping: floa
             break
         length *= 0.5
     else:
-        return 0.0
+        return _factor(0.0)
     x += length * step
     margins += length * change
-    return length
+    return _factor(length)
+
+
+def _step_of_used(Z, c, short, gradient, x, margins, primal: float, damping: float) -> float:
+    """Take such a step of weights in use, of which those that would change their sign become 0."""
+    factor = cho_factor(_model(Z, c, short, damping), overwrite_a=True, check_finite=False)
+    step = -cho_solve(factor, gradient + np.sign(x), check_finite=False)
+    length = 1.0
+    for _ in range(_MOST_HALVINGS):
+        target = np.where(x * (x + length * step) > 0.0, x + length * step, 0.0)
+        after = margins + Z @ (target - x)
+        if np.abs(target).sum() + c @ np.maximum(1.0 - after, 0.0) ** 2 < primal:
+            x[:], margins[:] = target, after
+            return _factor(length)
+        length *= 0.5
+    return _factor(0.0)
+
+
+def _factor(length: float) -> float:
+    """Return the factor of the damping after a step of this length."""
+    return 0.1 if length == 1.0 else 1.0 if length == 0.5 else 10.0
 
 
 def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: float) -> np.ndarray:
@@ -293,8 +349,8 @@ def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: flo
 
     Coordinate descent finds which features are in use, and a linear system their weights.
     """
-    target, slopes, H = x.copy(), gradient.copy(), np.ascontiguousarray(H)
-    for _ in range(_MOST_ROUNDS):
+    target, slopes = x.copy(), gradient.copy()
+    for _ in range(_MOST_ROUNDS[x.size > _FEW]):
         sweeps = quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS)
         if sweeps < _MOST_SWEEPS:
             break
