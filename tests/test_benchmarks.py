@@ -81,6 +81,7 @@ def test_every_part_of_safe_triplet_screening_runs(part, capsys, tmp_path, monke
     assert list((tmp_path / "out").glob("*.png"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_tables_of_safe_sample_screening_run(capsys, tmp_path):
     """Tables III and IV, of a linear and three RBF kernels, on part of a small set."""

@@ -220,6 +220,7 @@ SAYS = re.compile(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_verbose(name, capfd):
     if "verbose" not in make(name).get_params():
@@ -249,6 +250,7 @@ IGNORED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IGNORED)
 def test_parameters_without_effect_are_ignored(name):
     data, options = FITTED[name], IGNORED[name]

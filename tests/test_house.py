@@ -3,9 +3,8 @@
 import ast
 import importlib
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import skscreen
 
@@ -38,19 +37,23 @@ def room(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def nodes_of(path):
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports(path):
     """Yield the module and the name of everything that a file takes from the package."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skscreen"):
             for alias in node.names:
                 yield node.module, alias.name
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_room_imports_only_what_it_may(path):
-    allowed = ARROWS[room(path)] | {room(path)}
-    used = {f"{module}.{name}".split(".")[1] for module, name in imports(path)}
-    assert used <= allowed
+def test_a_room_imports_only_what_it_may():
+    for path in FILES:
+        used = {f"{module}.{name}".split(".")[1] for module, name in imports(path)}
+        assert used <= ARROWS[room(path)] | {room(path)}, path
 
 
 def test_every_room_is_on_the_map():
@@ -73,11 +76,10 @@ OFFERED = {
 
 def private_names(path):
     """Yield the names with one underscore that a file takes from elsewhere."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     for module, name in imports(path):
         if name.startswith("_"):
             yield f"{module}.{name}"
-    nodes = list(ast.walk(tree))
+    nodes = nodes_of(path)
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     own |= {node.attr for node in nodes if is_attribute(node, ast.Store)}
     own |= {node.id for node in nodes if isinstance(node, ast.Name) and is_stored(node)}
@@ -95,9 +97,9 @@ def is_stored(node):
     return isinstance(node.ctx, ast.Store)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_module_uses_private_names_of_another(path):
-    assert not sorted(set(private_names(path)))
+def test_no_module_uses_private_names_of_another():
+    for path in FILES:
+        assert not sorted(set(private_names(path))), path
 
 
 def all_classes():
@@ -116,7 +118,6 @@ def test_no_class_overrides_private_names_of_a_base_in_another_module():
                 assert not [name for name in common if re.match(r"_[a-zA-Z]", name)], (found, base)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_warnings_point_at_the_line_of_the_user(path):
-    one_home = path.relative_to(PACKAGE) == Path("fitting/warning.py")
-    assert ("warnings.warn(" in path.read_text(encoding="utf-8")) == one_home
+def test_warnings_point_at_the_line_of_the_user():
+    homes = [path for path in FILES if "warnings.warn(" in path.read_text(encoding="utf-8")]
+    assert homes == [PACKAGE / "fitting" / "warning.py"]

@@ -53,6 +53,7 @@ def test_a_number_of_values_means_fractions():
     assert search.best_lam_ in (0.3, 1e-3) and search.best_estimator_.relative_lam
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_neighbors": None}, {"diagonal": True}, {"pull": 0.5},
                                      {"loss": "hinge", "n_neighbors": 3}])  # fmt: skip
 def test_weights_of_samples_multiply_the_losses_of_their_triplets(options):
@@ -113,6 +114,7 @@ def tuples_of(size, n=60):
     return rows, np.where(RNG.random(n) < 0.7, 1, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"bounds": (20.0, 30.0)}], ids=str)
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_a_tuple_of_weight_k_is_k_tuples(size, options):

@@ -124,6 +124,7 @@ def test_long_rows_and_weights_with_the_squared_hinge():
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
 
 
+@pytest.mark.slow
 @KINDS
 def test_features_that_no_sample_differs_in(diagonal):
     """Only a term that cannot reach them lets them go; and few samples of many features."""

@@ -49,6 +49,7 @@ def printed_balls(problem, M, reference_lam, lam):
     }
 
 
+@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("name", SETS)
 def test_decisions_of_the_sphere_rule_are_the_printed_ones(name, diagonal):
@@ -71,6 +72,7 @@ def test_decisions_of_the_sphere_rule_are_the_printed_ones(name, diagonal):
             assert np.mean(printed != 0) - found.rate_ <= 1e-3
 
 
+@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("name", SETS)
 def test_no_decision_is_wrong_and_rules_are_ordered(name, diagonal):

@@ -136,6 +136,7 @@ SCALES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCALES)
 @pytest.mark.parametrize(
     "model",
@@ -162,6 +163,7 @@ def test_columns_of_uneven_scale_are_solved(model, name):
     assert found.score(scaled, y) >= wanted.score(plain, y) - 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0.0, 1.6e9], ids=["of a year", "of an hour"])
 def test_weighted_time_stamps_are_solved(first):
     """The optimum is that without the column, which is a constant with a change of next to none."""

@@ -93,6 +93,7 @@ def test_proximal_steps_raise_the_dual_and_stay_feasible(seed, K, power, with_bi
     assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12 * c.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_given", [sparse.csr_array, sparse.csc_matrix, np.asfortranarray])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_kind_of_samples_has_the_same_solution(as_given, dtype):

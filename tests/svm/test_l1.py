@@ -137,6 +137,7 @@ def test_the_hinge_is_refused():
         ScreenedLinearSVC(penalty="l1", loss="hinge").fit(X, SIGNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 def test_a_path_over_C(as_given):
     """Each solution is that of a fit, and what the one before proves about features is right."""

@@ -61,6 +61,7 @@ def expect_right(found, low, high):
     assert np.all(high[found.codes_ == 2] < 1.0 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -175,6 +176,7 @@ def test_accurate_weights_decide_as_accurate_dual_variables_do():
     assert rates[0] > 0.9 and rates[1] == pytest.approx(rates[0], abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("intercept", ["penalised", "none"])
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -55,6 +55,7 @@ def test_primal_gradient_and_dual_variables_are_those_of_brute_force(case):
         assert evaluation.fenchel_young <= slack + 1e-9 * primal
 
 
+@pytest.mark.slow
 @cases
 def test_gap_is_primal_minus_dual(case):
     rng = np.random.default_rng(1)

@@ -93,6 +93,7 @@ def test_ball_is_that_of_the_formula_and_holds_the_optimum(case, name):
             assert_pairs_in_ball(geometry, ball, centre, best)
 
 
+@pytest.mark.slow
 @cases
 def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_optimum(case):
     geometry, evaluation, alpha = next(references(case, case.lam))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from metric_cases import IRIS_X, IRIS_Y, X, y
+from metric_cases import IRIS_X, IRIS_Y, T, X, y
 from rtlm_reference import Explicit, brute_force_triplets, item_matrices, screen
 
 from skscreen import rtlm_path
@@ -78,18 +78,25 @@ def test_rates_of_paths_are_those_of_the_printed_rules(data, name, diagonal):
             assert path.path_rates[t] == pytest.approx(printed, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", BOUNDS)
-def test_rules_decide_in_order_and_leave_pieces_of_rows(name):
-    """Item by item; what is left is the rest, whatever its place in the rows."""
-    T = brute_force_triplets(X, y, 3)
+@pytest.fixture(scope="module")
+def followed():
+    """A path, and optima of the explicit problem at some of its places."""
     problem = Explicit(item_matrices(X, T, False), 0.05)
     path = rtlm_path(X, y, n_neighbors=3, ratio=0.7, n_lams=12, tol=1e-4)
+    return path, {t: problem.optimum(path.lams[t]) for t in (4, 8, 11)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOUNDS)
+def test_rules_decide_in_order_and_leave_pieces_of_rows(name, followed):
+    """Item by item; what is left is the rest, whatever its place in the rows."""
+    path, optima = followed
     geometry, counts = path.problem.geometry, []
-    for t in (4, 8, 11):
+    for t, best in optima.items():
         before, solution = path.solutions[t - 1 : t + 1]
         evaluation = path.problem.at(before.lam).evaluate(before.point)
         ball = BOUNDS[name](evaluation, solution.lam, before.lam, geometry.margins)
-        best, weaker = problem.optimum(solution.lam), np.zeros(len(T), dtype=np.int8)
+        weaker = np.zeros(len(T), dtype=np.int8)
         for rule in (None, *RULES):
             codes = np.zeros(len(T), dtype=np.int8)
             reduced = screen(path.problem.at(solution.lam), [ball], codes, rule)
