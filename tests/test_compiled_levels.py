@@ -22,12 +22,6 @@ def import_with(level):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", _compiled.LEVELS)
-def test_a_level_can_be_forced(level):
-    assert import_with(level).stdout.strip() == level
-
-
-@pytest.mark.slow
 def test_the_best_level_is_the_default():
     assert import_with("").stdout.strip() == list(_compiled.LEVELS)[-1]
 
@@ -39,15 +33,17 @@ def test_an_unknown_level_is_named():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", _compiled.LEVELS)
-def test_extended_precision_agrees_on_each_level(level):
+def test_extended_precision_agrees_on_each_level_that_is_forced(level):
     """The rounding errors of each level are what bounds say; powers: test_kernel_blocks.py."""
     scripts = (
+        "from skscreen import _compiled; print('level', _compiled.level); "
         "from tests.proofs.safety import gaps, samples; "
         "assert gaps.main(['--problems', '1']) == 0; "
         "assert samples.main(['--decisions', '1', '--kinds', 'blobs']) == 0"
     )
     done = run_with(level, "-c", scripts)
     assert done.returncode == 0, done.stderr
+    assert f"level {level}\n" in done.stdout
     assert "1 fits, 0 with a gap larger than they say" in done.stdout
     assert "0 not judged, 0 wrong" in done.stdout
 
