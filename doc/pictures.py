@@ -46,10 +46,11 @@ def table(jobs: list[dict]) -> str:
 
 
 def seconds(value: float) -> str:
-    """Write seconds with two digits or more, below a tenth as milliseconds."""
+    """Write seconds with two digits or more, below a tenth as milliseconds, on one line."""
     if value < 0.1:
-        return f"{1000 * value:.0f} ms"
-    return f"{value:.0f} s" if value >= 10.0 else f"{value:.2g} s"
+        return f"{1000 * value:.0f}\N{NO-BREAK SPACE}ms"
+    number = f"{value:.0f}" if value >= 10.0 else f"{value:.2g}"
+    return f"{number}\N{NO-BREAK SPACE}s"
 
 
 def times(job: dict) -> str:
