@@ -8,6 +8,7 @@ from scipy import sparse
 
 from skscreen.embedding.problem.objects import find_known, learn_objects
 from skscreen.embedding.problem.responses import read_choices
+from skscreen.embedding.problem.scale import differences
 from skscreen.embedding.problem.table import Table, read_table
 
 MODELS = ("independent", "additive", "full")
@@ -49,21 +50,22 @@ def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> C
         choices, response = read_choices(y, table, [0, 1], response, ("sign", "count"))
         weights, chosen = choices.weights, choices.options
         rows = rows if choices.rows is None else choices.rows
-    greater = np.take_along_axis(places[rows], chosen[:, None, None], axis=2)[:, :, 0]
-    other = np.take_along_axis(places[rows], 1 - chosen[:, None, None], axis=2)[:, :, 0]
-    return Conjoint(greater, other, weights, rows, response)
+    one, two = np.moveaxis(places[rows], 2, 0)
+    first = chosen[:, None] == 0
+    return Conjoint(np.where(first, one, two), np.where(first, two, one), weights, rows, response)
 
 
-def conjoint_design(trials: Conjoint, shape: tuple[int, ...], model: str, attribute: int):
+def conjoint_design(
+    trials: Conjoint, shape: tuple[int, ...], model: str, attribute: int
+) -> sparse.csr_array:
     """Differences of the stimuli in the parameters of a model, (m, n_parameters)."""
     if model == "full":
-        blocks = [(prod(shape), *(np.ravel_multi_index(tuple(one.T), shape)
-                                  for one in (trials.first, trials.second)))]  # fmt: skip
-    else:
-        attributes = [attribute] if model == "independent" else range(len(shape))
-        blocks = [(shape[a], trials.first[:, a], trials.second[:, a]) for a in attributes]
-    # The first level of each attribute, or the first stimulus, is 0.
-    return sparse.hstack([_difference(*block)[:, 1:] for block in blocks], format="csr")
+        pair = (np.ravel_multi_index(tuple(one.T), shape) for one in (trials.first, trials.second))
+        return differences(prod(shape), *pair)
+    attributes = [attribute] if model == "independent" else range(len(shape))
+    first, second = trials.first.T, trials.second.T
+    blocks = [differences(shape[a], first[a], second[a]) for a in attributes]
+    return sparse.hstack(blocks, format="csr")
 
 
 def stimulus_values(values: np.ndarray, shape: tuple[int, ...], model: str, attribute: int):
@@ -78,13 +80,8 @@ def stimulus_values(values: np.ndarray, shape: tuple[int, ...], model: str, attr
     return scales, sum(np.meshgrid(*scales, indexing="ij"))
 
 
-def _difference(n: int, first: np.ndarray, second: np.ndarray) -> sparse.csr_array:
-    m = len(first)
-    entries, places = np.repeat([1.0, -1.0], m), np.concatenate([first, second])
-    return sparse.csr_array((entries, (np.tile(np.arange(m), 2), places)), shape=(m, n))
-
-
 def _n_attributes(table: Table) -> int:
+    """Return the number of attributes; raise where the columns are not in their order."""
     width = table.codes.shape[1]
     if width < 4 or width % 2:
         raise ValueError(
@@ -92,22 +89,17 @@ def _n_attributes(table: Table) -> int:
             f"level in the first and in the second stimulus; got {width} feature(s). Pass columns, "
             "those of levels, in this order."
         )
-    _refuse_order(table.labels)
-    return width // 2
-
-
-def _refuse_order(labels: list) -> None:
-    """Raise where labels say that columns are in the order of stimuli, as G1, B1, G2, B2."""
+    labels, half = table.labels, width // 2
     stems = [label.rstrip("12AB_. ") if isinstance(label, str) else None for label in labels]
-    half = len(stems) // 2
-    if None in stems or len(set(stems)) != half or stems[:half] != stems[half:]:
-        return
-    order = [labels[place] for pair in zip(range(half), range(half, 2 * half), strict=True)
-             for place in pair]  # fmt: skip
-    raise ValueError(
-        f"X must have the columns of each attribute side by side, got {labels}, which seem to be "
-        f"those of the first stimulus and then of the second. Pass columns={order}; or rename them."
-    )
+    # The order of stimuli, as G1, B1, G2, B2.
+    if None not in stems and len(set(stems)) == half and stems[:half] == stems[half:]:
+        order = [labels[place] for one in range(half) for place in (one, one + half)]
+        raise ValueError(
+            f"X must have the columns of each attribute side by side, got {labels}, which seem to "
+            f"be those of the first stimulus and then of the second. Pass columns={order}; or "
+            "rename them."
+        )
+    return half
 
 
 def _part(table: Table, attribute: int) -> Table:

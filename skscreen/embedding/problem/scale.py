@@ -53,11 +53,15 @@ def judgements_of(answers: Answers, n_objects: int) -> Judgements:
 def design_of(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
     """Matrix of z in the values of all objects but the first."""
     i, j, l, k = rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
-    columns = [np.maximum(l, k), np.minimum(l, k), np.maximum(i, j), np.minimum(i, j)]
-    entries = np.repeat([1.0, -1.0, -1.0, 1.0], len(rows))
-    places = np.tile(np.arange(len(rows)), 4), np.concatenate(columns)
-    full = sparse.csr_array((entries, places), shape=(len(rows), n_objects))
-    return full[:, 1:]
+    far = differences(n_objects, np.maximum(l, k), np.minimum(l, k))
+    return far - differences(n_objects, np.maximum(i, j), np.minimum(i, j))
+
+
+def differences(n: int, first: np.ndarray, second: np.ndarray) -> sparse.csr_array:
+    """Differences of two values each in all n values but the first, which is 0; (m, n - 1)."""
+    m = len(first)
+    entries, places = np.repeat([1.0, -1.0], m), np.concatenate([first, second])
+    return sparse.csr_array((entries, (np.tile(np.arange(m), 2), places)), shape=(m, n))[:, 1:]
 
 
 def log_distribution(link: str, z: np.ndarray) -> np.ndarray:

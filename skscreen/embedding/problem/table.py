@@ -83,10 +83,15 @@ def array_of(names: list) -> np.ndarray:
     for kind in (str, int, float):
         if all(type(name) is kind for name in names):
             return np.array(names)
-    array = np.empty(len(names), dtype=object)
+    return _as_objects(names)
+
+
+def _as_objects(cells: list) -> np.ndarray:
+    """Return an array of Python objects."""
+    array = np.empty(len(cells), dtype=object)
     # One by one: NumPy would unpack tuples.
-    for place, name in enumerate(names):
-        array[place] = name
+    for place, cell in enumerate(cells):
+        array[place] = cell
     return array
 
 
@@ -156,11 +161,7 @@ def _from_rows(X, input_name: str) -> np.ndarray:
     cells = [cell for row in rows for cell in row]
     if all(isinstance(cell, Number) for cell in cells):
         return np.asarray(rows)
-    table = np.empty(len(cells), dtype=object)
-    # One by one: NumPy would unpack tuples.
-    for place, cell in enumerate(cells):
-        table[place] = cell
-    return table.reshape(len(rows), len(rows[0]))
+    return _as_objects(cells).reshape(len(rows), len(rows[0]))
 
 
 def _factorised(values: np.ndarray, input_name: str):

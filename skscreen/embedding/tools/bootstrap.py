@@ -1,7 +1,7 @@
 """Uncertainty of the points of an embedding, by refits to resampled answers."""
 
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -121,7 +121,9 @@ class BootstrapMixin(Fitted):
         return Bootstrap(sample.points, sample.left_out)
 
 
-def draw_sample(model, n_samples, groups, n_jobs, random_state) -> Sample:
+def draw_sample(
+    model: Any, n_samples: int, groups: Any, n_jobs: int | None, random_state: np.random.RandomState
+) -> Sample:
     """Refit resampled answers, and draw the objects with few answers."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
     rows, weights, trials = model.answers_
@@ -130,15 +132,34 @@ def draw_sample(model, n_samples, groups, n_jobs, random_state) -> Sample:
     codes = None if groups is None else read_groups(groups, model.n_trials_)[trials]
     fixed, batches = _connected(rows, len(model.embedding_))
     counts = np.bincount(rows.ravel(), minlength=len(fixed)) * fixed.astype(float)
-    loss = EmbeddingLoss.of(model)
-    seeds = random_state.randint(2**31 - 1, size=n_samples + 1).tolist()
-    tasks = (
-        delayed(_draw)(model, loss, codes, counts, np.random.default_rng(seed))
-        for seed in seeds[:-1]
+    # Epochs of other solvers are no iterations of L-BFGS.
+    counted = model.formulation == "nonconvex" and model.solver in ("auto", "lbfgs")
+    settings = Settings(
+        tol=min(float(model.tol), 1.0), max_iter=model.max_iter if counted else None
     )
-    found = Parallel(n_jobs, require="sharedmem")(tasks)
+    loss, (answers, compared) = EmbeddingLoss.of(model), model.answers_.compact(len(fixed))
+    X, participants = model.embedding_[compared], np.arange(len(rows)) if codes is None else codes
+    seeds = random_state.randint(2**31 - 1, size=n_samples + 1).tolist()
+
+    def draw(seed: int) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Points of one sample, which answers are not in it, and whether the refit converged."""
+        times = draw_counts(participants, np.random.default_rng(seed))
+        drawn = times > 0
+        totals = times[drawn] * (1.0 if weights is None else weights[drawn])
+        problem = EmbeddingProblem(answers.rows[drawn], totals, len(X), loss, model.reg_)
+        found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
+        points = np.zeros_like(model.embedding_)
+        points[compared] = nearest_similar(found.embedding, X, counts[compared])
+        return points, ~drawn, found.converged
+
+    found = Parallel(n_jobs, require="sharedmem")(delayed(draw)(seed) for seed in seeds[:-1])
     points, left_out, converged = (np.array(part) for part in zip(*found, strict=True))
-    _warn_unconverged(model, int(np.count_nonzero(~converged)), n_samples)
+    if not converged.all():
+        warn_user(
+            f"{np.count_nonzero(~converged)} of {n_samples} refits did not reach "
+            f"tol={model.tol:g}: raise {'max_iter or tol' if counted else 'tol'}.",
+            ConvergenceWarning,
+        )
     seen = np.concatenate([
         answer_margins(one, rows[out], loss) for one, out in zip(points, left_out, strict=True)
     ])  # fmt: skip
@@ -179,39 +200,6 @@ def _scatter(points: np.ndarray, fixed: np.ndarray, batches: np.ndarray, rng) ->
             turn = np.linalg.qr(rng.normal(size=(p, p)))[0]
             own = places[members]
             places[members] = (own - own.mean(axis=0)) @ turn + places[rng.choice(inside)]
-
-
-def _draw(model, loss: EmbeddingLoss, codes, counts, rng) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Points of one sample, which answers are not in it, and whether the refit converged."""
-    answers, compared = model.answers_.compact(len(model.embedding_))
-    rows, weights, _ = answers
-    times = draw_counts(np.arange(len(rows)) if codes is None else codes, rng)
-    drawn = times > 0
-    totals = times[drawn] * (1.0 if weights is None else weights[drawn])
-    X = model.embedding_[compared]
-    problem = EmbeddingProblem(rows[drawn], totals, len(X), loss, model.reg_)
-    # Epochs of other solvers are no iterations of L-BFGS.
-    max_iter = model.max_iter if _ends_with_lbfgs(model) else None
-    settings = Settings(tol=min(float(model.tol), 1.0), max_iter=max_iter)
-    found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
-    points = np.zeros_like(model.embedding_)
-    points[compared] = nearest_similar(found.embedding, X, counts[compared])
-    return points, ~drawn, found.converged
-
-
-def _ends_with_lbfgs(model) -> bool:
-    """Whether `max_iter` of a model counts iterations of L-BFGS."""
-    return model.formulation == "nonconvex" and model.solver in ("auto", "lbfgs")
-
-
-def _warn_unconverged(model, count: int, n_samples: int) -> None:
-    """Warn once about all refits that stopped early."""
-    if count:
-        remedy = "max_iter or tol" if _ends_with_lbfgs(model) else "tol"
-        warn_user(
-            f"{count} of {n_samples} refits did not reach tol={model.tol:g}: raise {remedy}.",
-            ConvergenceWarning,
-        )
 
 
 def nearest_similar(

@@ -1,10 +1,12 @@
 """How sure a perceptual scale is, and how well its model fits: both by simulated answers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.conjoint import stimulus_values
 from skscreen.embedding.problem.groups import draw_counts, read_groups
-from skscreen.embedding.problem.scale import Judgements, distribution, fit_scale, log_distribution
+from skscreen.embedding.problem.scale import (
+    Judgements,
+    ScaleFit,
+    distribution,
+    fit_scale,
+    log_distribution,
+)
 from skscreen.fitting.warning import warn_user
 
 # Relative gap of fits to simulated answers, whose spread is far larger than what this leaves open.
@@ -148,18 +156,14 @@ class ScaleChecksMixin:
         needed = 8.0 * n_samples * self.scale_.size
         check_memory(needed, f"{n_samples:,} scales", "Use a smaller n_samples.")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        judged, codes = self.judgements_, None
-        if groups is not None:
+        if groups is None:
+            found = [fit for _, _, fit in self._simulated(n_samples, rng)]
+        else:
+            judged = self.judgements_
             codes = read_groups(groups, self.n_trials_)[judged.trials]
-        found = []
-        for _ in range(n_samples):
-            if codes is None:
-                signs = self._simulated(rng)
-                found.append(self._refit(_turned(judged.design, signs), judged.weights))
-            else:
-                counts = judged.weights * draw_counts(codes, rng)
-                found.append(self._refit(judged.design, counts))
-        _warn_unconverged(found, max(self.tol, _ROUGH))
+            drawn = (judged.weights * draw_counts(codes, rng) for _ in range(n_samples))
+            found = [self._refit(judged.design, weights) for weights in drawn]
+        self._warn_unconverged(found)
         if self.model != "difference":
             shape = tuple(map(len, self.objects_))
             values = [
@@ -202,15 +206,13 @@ class ScaleChecksMixin:
         observed = judged.sides * self._sizes(judged.design, values)
         runs = _runs(observed, judged.sides * (judged.design @ values))
         simulated, counts, found = [], [], []
-        for _ in range(n_samples):
-            signs = self._simulated(rng)
-            sample = _turned(judged.design, signs)
-            found.append(self._refit(sample, judged.weights))
+        for signs, design, fit in self._simulated(n_samples, rng):
             # An answer that reverses the row is the other side.
-            residuals = judged.sides * signs * self._sizes(sample, found[-1].values)
+            residuals = judged.sides * signs * self._sizes(design, fit.values)
             simulated.append(np.sort(residuals))
-            counts.append(_runs(residuals, judged.sides * (judged.design @ found[-1].values)))
-        _warn_unconverged(found, max(self.tol, _ROUGH))
+            counts.append(_runs(residuals, judged.sides * (judged.design @ fit.values)))
+            found.append(fit)
+        self._warn_unconverged(found)
         null = 2.0 * np.log(2.0) * self.weight_
         return GoodnessOfFit(
             deviance=self.deviance_,
@@ -224,38 +226,38 @@ class ScaleChecksMixin:
             p_value=float(np.mean(np.array(counts) <= runs)),
         )
 
-    def _sizes(self, design, values) -> np.ndarray:
+    def _sizes(self, design: sparse.csr_array, values: np.ndarray) -> np.ndarray:
         """Sizes of the deviance residuals."""
-        return np.sqrt(
-            -2.0 * self.judgements_.weights * log_distribution(self.link, design @ values)
-        )
+        logs = log_distribution(self.link, design @ values)
+        return np.sqrt(-2.0 * self.judgements_.weights * logs)
 
-    def _simulated(self, rng) -> np.ndarray:
-        """1 for a simulated answer that is as its row says, else -1."""
-        z = self.judgements_.design @ self.coef_
-        return np.where(rng.uniform(size=len(z)) < distribution(self.link, z), 1.0, -1.0)
+    def _simulated(
+        self, n_samples: int, rng: np.random.Generator
+    ) -> Iterator[tuple[np.ndarray, sparse.csr_array, ScaleFit]]:
+        """Yield simulated answers: 1 or -1, which reverses a row, their design, and the fit."""
+        judged = self.judgements_
+        right = distribution(self.link, judged.design @ self.coef_)
+        for _ in range(n_samples):
+            signs = np.where(rng.uniform(size=len(right)) < right, 1.0, -1.0)
+            design = judged.design.multiply(signs[:, None]).tocsr()
+            yield signs, design, self._refit(design, judged.weights)
 
-    def _refit(self, design, weights):
+    def _refit(self, design: sparse.csr_array, weights: np.ndarray) -> ScaleFit:
         tol = max(self.tol, _ROUGH)
         return fit_scale(design, weights / weights.sum(), self.link, self.reg, tol, self.max_iter)
 
-
-def _turned(design, signs: np.ndarray):
-    """Design of answers of which those with the sign -1 are reversed."""
-    return design.multiply(signs[:, None]).tocsr()
+    def _warn_unconverged(self, found: list[ScaleFit]) -> None:
+        tol = max(self.tol, _ROUGH)
+        count = sum(fit.dual_gap > tol for fit in found)
+        if count:
+            warn_user(
+                f"{count} of {len(found)} fits to simulated answers did not reach tol={tol:g}: "
+                "raise max_iter, tol or reg.",
+                ConvergenceWarning,
+            )
 
 
 def _runs(residuals: np.ndarray, z: np.ndarray) -> int:
     """How often the sign changes in the order of z."""
     positive = residuals[np.argsort(z, kind="stable")] > 0.0
     return int(np.count_nonzero(positive[1:] != positive[:-1]))
-
-
-def _warn_unconverged(found, tol: float) -> None:
-    count = sum(fit.dual_gap > tol for fit in found)
-    if count:
-        warn_user(
-            f"{count} of {len(found)} fits to simulated answers did not reach tol={tol:g}: raise "
-            "max_iter, tol or reg.",
-            ConvergenceWarning,
-        )
