@@ -316,13 +316,10 @@ def _in_range(Z: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _nearest(Z, items, own, k: int) -> np.ndarray:
-    """Places of the k items nearest to each query (n, k), in order; the first of equally near ones.
-
-    Distances by products decide which items may be among them, within twice their rounding errors;
-    the order is that of distances computed from differences, which keep their digits where groups
-    lie far apart and are equal for equal samples. `own` are the places of the queries among the
-    items, or None.
-    """
+    """Places of the k items nearest to each query (n, k), in order; `own`: those of the queries."""
+    # Distances by products decide which items may be among them, within twice their rounding
+    # errors; the order is that of distances from differences, which keep their digits where groups
+    # lie far apart and are equal for equal samples.
     lengths, squares = (np.einsum("ij,ij->i", X, X) for X in (Z, items))
     errors = (Z.shape[1] + 4) * EPS * (np.sqrt(lengths) + np.sqrt(squares.max())) ** 2
     # Squared distances minus the squared norm of the query.
