@@ -82,9 +82,9 @@ void bind_embedding(nb::module_& m) {
       ReleaseGIL());
   m.def(
       "line_sweep",
-      [](Array<double> x, const TermsTuple& terms, Array<const int64_t> which,
-         Array<const int64_t> first,
-         int64_t n_gaps) { return line_sweep(x, as<Terms>(terms), which, first, n_gaps); },
+      [](Array<double> x, const TermsTuple& terms, int64_t n_gaps) {
+        return line_sweep(x, as<Terms>(terms), n_gaps);
+      },
       ReleaseGIL());
   m.def(
       "place_sweep",

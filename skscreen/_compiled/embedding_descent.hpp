@@ -117,6 +117,24 @@ inline std::tuple<double, int64_t, int64_t, double> lbfgs_iterate(
 // A move has to reduce an object's part of the objective by this share.
 constexpr double LEAST_DECREASE = 1e-6;
 
+// The answers of object v are which[first[v]:first[v + 1]], twice where they name it twice.
+struct AnswersByObject {
+  std::vector<int64_t> which, first;
+
+  AnswersByObject(Matrix<const int32_t> answers, int64_t n) : first(n + 2, 0) {
+    const int64_t m = answers.rows, width = answers.columns;
+    which.resize(m * width);
+    for (int64_t q = 0; q < m; ++q)
+      for (int64_t c = 0; c < width; ++c) ++first[answers(q, c) + 2];
+    for (int64_t v = 0; v < n; ++v) first[v + 2] += first[v + 1];
+    for (int64_t q = 0; q < m; ++q)
+      for (int64_t c = 0; c < width; ++c) which[first[answers(q, c) + 1]++] = q;
+  }
+  Array<const int64_t> of(int64_t v, int64_t most = INT64_MAX) const {
+    return {which.data() + first[v], std::min(most, first[v + 1] - first[v])};
+  }
+};
+
 // x[i] - x[j] = at + by x[v].
 struct LinearDifference {
   double at, by;
@@ -186,11 +204,10 @@ void place_costs(const Loss& loss, Array<const double> x, int64_t v, Array<const
   for (int64_t g = 0; g < n; ++g) cost[g] -= std::log(product[g]);
 }
 
-// Offer every object the gaps once; how many took one. The answers of object v are
-// which[first[v]:first[v + 1]].
-inline int64_t line_sweep(Array<double> x, const Terms& terms, Array<const int64_t> which,
-                          Array<const int64_t> first, int64_t n_gaps) {
+// Offer every object the gaps once; how many took one.
+inline int64_t line_sweep(Array<double> x, const Terms& terms, int64_t n_gaps) {
   const int64_t n = x.size;
+  const AnswersByObject answers(terms.answers, n);
   std::vector<double> places(n_gaps + 1), costs(n_gaps + 1), products(n_gaps + 1);
   // An order of all floats: NaN comes last.
   const auto before = [](double a, double b) { return a < b || (b != b && a == a); };
@@ -198,7 +215,7 @@ inline int64_t line_sweep(Array<double> x, const Terms& terms, Array<const int64
   std::sort(others.begin(), others.end(), before);
   int64_t taken = 0;
   for (int64_t v = 0; v < n; ++v) {
-    if (first[v] == first[v + 1]) continue;
+    if (!answers.of(v).size) continue;
     others.erase(std::lower_bound(others.begin(), others.end(), x[v], before));
     // Candidates are the present place and the gaps between others; gaps at the ends have average
     // width.
@@ -213,7 +230,7 @@ inline int64_t line_sweep(Array<double> x, const Terms& terms, Array<const int64
     }
     with_loss(terms.loss, terms.shape, [&](const auto& loss) {
       place_costs(loss, x, v, {places.data(), count + 1}, {costs.data(), count + 1},
-                  {products.data(), count + 1}, terms, which.slice(first[v], first[v + 1]));
+                  {products.data(), count + 1}, terms, answers.of(v));
     });
     int64_t best = 0;
     for (int64_t g = 1; g <= count; ++g)

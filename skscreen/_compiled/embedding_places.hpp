@@ -1,4 +1,4 @@
-// Search for the place of each object over the whole map: see embedding/solvers/place_moves.py.
+// Search for the place of each object over the whole map: see embedding/solvers/line_moves.py.
 #pragma once
 
 #include <algorithm>
@@ -14,29 +14,12 @@ namespace skscreen {
 constexpr int64_t SOME_ANSWERS = 32, TRIED_PLACES = 16;
 // A place nearer than this share of the size of the map is in the valley of the present one.
 constexpr double NEARBY = 0.5;
-// Rounds of the refinement of a better place, the first step as a share of the size of the map, and its decrease.
+// Rounds of the refinement of a better place, the first step as a share of the size of the map, and
+// its decrease.
 constexpr int REFINEMENTS = 5;
 constexpr double FIRST_REFINEMENT = 0.4, SHORTER_REFINEMENT = 0.6;
 // A move has to reduce an object's part of the objective by this share: the rest is for L-BFGS.
 constexpr double WORTH_MOVING = 0.01;
-
-// The answers of object v are which[first[v]:first[v + 1]], twice where they name it twice.
-struct AnswersByObject {
-  std::vector<int64_t> which, first;
-
-  AnswersByObject(Matrix<const int32_t> answers, int64_t n) : first(n + 2, 0) {
-    const int64_t m = answers.rows, width = answers.columns;
-    which.resize(m * width);
-    for (int64_t q = 0; q < m; ++q)
-      for (int64_t c = 0; c < width; ++c) ++first[answers(q, c) + 2];
-    for (int64_t v = 0; v < n; ++v) first[v + 2] += first[v + 1];
-    for (int64_t q = 0; q < m; ++q)
-      for (int64_t c = 0; c < width; ++c) which[first[answers(q, c) + 1]++] = q;
-  }
-  Array<const int64_t> of(int64_t v, int64_t most = INT64_MAX) const {
-    return {which.data() + first[v], std::min(most, first[v + 1] - first[v])};
-  }
-};
 
 // The part of the objective that depends on one object, times the total weight, from some of its
 // answers. A side of an answer is the distance of the object to a point, or a number: both are
@@ -56,9 +39,14 @@ class CostOfPlace {
  public:
   CostOfPlace(Matrix<const double> X, int64_t v, const Terms& terms, Array<const int64_t> which,
               double share, int64_t& evaluated)
-      : terms(terms), evaluated(evaluated), p(X.columns), padded((which.size + TOGETHER - 1) / TOGETHER * TOGETHER),
-        ridge(share * terms.total * terms.reg / (double)X.rows), bases(sides * p * padded),
-        moves(sides * padded), weights(padded) {
+      : terms(terms),
+        evaluated(evaluated),
+        p(X.columns),
+        padded((which.size + TOGETHER - 1) / TOGETHER * TOGETHER),
+        ridge(share * terms.total * terms.reg / (double)X.rows),
+        bases(sides * p * padded),
+        moves(sides * padded),
+        weights(padded) {
     for (int64_t r = 0; r < which.size; ++r) {
       if (r && which[r] == which[r - 1]) continue;  // an answer that names v twice
       const auto pairs = pairs_of<sides>(terms.answers, which[r]);

@@ -7,7 +7,7 @@ from skscreen import OrdinalEmbedding
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import clean_ridge
-from skscreen.embedding.solvers.line_moves import improve_line
+from skscreen.embedding.solvers.line_moves import improve
 from skscreen.embedding.solvers.solve import solve, solve_from
 from skscreen.embedding.solvers.state import Settings
 
@@ -36,7 +36,7 @@ def test_a_misplaced_point_is_moved_home(width, weights, loss):
     X = right.embedding.copy()
     X[[2, 9]] = X[[9, 2]]
     start = line.evaluate(X)[0]
-    values = [progress.value for progress in improve_line(line, X, Settings(tol=1e-10))]
+    values = [progress.value for progress in improve(line, X, Settings(tol=1e-10))]
     assert np.all(np.diff([start, *values]) <= 0.0)
     assert_allclose(values[-1], right.objective, rtol=1e-6)
     assert_allclose(line.evaluate(X)[0], values[-1], rtol=1e-12)
@@ -46,7 +46,7 @@ def test_what_is_in_place_stays():
     line = problem()
     X = solve(line, 1, "lbfgs", Settings(tol=1e-12), 0, SCALE / N).embedding
     before = X.copy()
-    assert list(improve_line(line, X, Settings())) == []
+    assert list(improve(line, X, Settings())) == []
     assert np.array_equal(X, before)
 
 
@@ -75,5 +75,5 @@ def test_many_points_try_gaps_at_equal_steps():
     line = EmbeddingProblem(rows, None, 60, EmbeddingLoss("soe", 0.1), 1e-4)
     X = np.random.default_rng(2).normal(size=(60, 1))
     start = line.evaluate(X)[0]
-    *_, last = improve_line(line, X, Settings())
+    *_, last = improve(line, X, Settings())
     assert last.value < 0.1 * start

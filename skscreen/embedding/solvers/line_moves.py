@@ -20,46 +20,39 @@ _GAPS = 32
 _ROUNDS, _SWEEPS = 3, 6
 
 
-def improve_line(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings
-) -> Iterator[Progress]:
-    """Move points of X, (n_objects, 1), and descend, in turn; yields nothing if none moves."""
-    rows = problem.answers
-    # The answers of each object, twice where they name it twice.
-    order = np.argsort(rows, axis=None, kind="stable")
-    first = np.searchsorted(rows.ravel()[order], np.arange(problem.n_objects + 1))
-    which, passes = order // problem.width, 0.0
-    for _ in range(_ROUNDS):
-        moved = [sweep(X[:, 0], problem.terms, which, first, _GAPS)]
-        while moved[-1] and len(moved) < _SWEEPS:
-            moved.append(sweep(X[:, 0], problem.terms, which, first, _GAPS))
-        if moved[0] == 0:
-            return
-        passes += len(moved) * problem.width * min(_GAPS, problem.n_objects)
-        for progress in lbfgs(problem, X, settings, passes=passes):
-            yield progress
-        passes = progress.passes
+def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Iterator[Progress]:
+    """Offer points of X, (n, p), other places, and descend, in turn; F never rises.
 
-
-def improve_places(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings
-) -> Iterator[Progress]:
-    """Offer points of X the places of others, and descend, in turn; yields nothing if none move."""
-    passes = 0.0
+    Yields nothing where no point has a better place.
+    """
+    offer, passes = _offer_gaps if X.shape[1] == 1 else _offer_places, 0.0
     for _ in range(_ROUNDS):
-        moved, evaluated = place_sweep(X, problem.terms)
+        moved, evaluated = offer(problem, X)
         if not moved:
             return
-        passes += evaluated / len(problem.answers)
+        passes += evaluated
         for progress in lbfgs(problem, X, settings, passes=passes):
             yield progress
         passes = progress.passes
 
 
-place_sweep = embedding.place_sweep
-"""(X (n, p), terms) -> how many objects took another place, and of how many answers the loss was
-computed; X is changed."""
+def _offer_gaps(problem: EmbeddingProblem, X: np.ndarray) -> tuple[int, float]:
+    """Move points on a line, a sweep at a time; how many moved at first, and passes."""
+    moved = [line_sweep(X[:, 0], problem.terms, _GAPS)]
+    while moved[-1] and len(moved) < _SWEEPS:
+        moved.append(line_sweep(X[:, 0], problem.terms, _GAPS))
+    return moved[0], float(len(moved) * problem.width * min(_GAPS, problem.n_objects))
 
-sweep = embedding.line_sweep
-"""(x (n,), terms, which, first, n_gaps) -> how many objects took another place; x is changed. The
-answers of object v are `which[first[v]:first[v + 1]]`."""
+
+def _offer_places(problem: EmbeddingProblem, X: np.ndarray) -> tuple[int, float]:
+    """Move points by at least a hundredth of what depends on them; how many moved, and passes."""
+    moved, evaluated = place_sweep(X, problem.terms)
+    return moved, evaluated / len(problem.answers)
+
+
+line_sweep = embedding.line_sweep
+"""(x (n,), terms, n_gaps) -> how many objects took another place; x is changed."""
+
+place_sweep = embedding.place_sweep
+"""(X (n, p), terms) -> how many objects took another place beside one of 16 others, and of how many
+answers the loss was computed, at first of 32 an object; X is changed."""

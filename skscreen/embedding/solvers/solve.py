@@ -19,7 +19,7 @@ from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
 from skscreen.embedding.solvers.interior import interior
 from skscreen.embedding.solvers.lbfgs import lbfgs
-from skscreen.embedding.solvers.line_moves import improve_line, improve_places
+from skscreen.embedding.solvers.line_moves import improve
 from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
@@ -181,8 +181,7 @@ def solve_from(
     if solver == "auto" and inits[0] is None:
         few = n_components == 1 and problem.n_objects <= _FEW_OBJECTS
         kept = _distinct(found)[: None if few else 1]
-        improve = improve_line if n_components == 1 else improve_places
-        found = [_moved(improve, fixed, solution, settings) for solution in kept]
+        found = [_moved(fixed, solution, settings) for solution in kept]
     return min(found, key=_by_objective)
 
 
@@ -198,7 +197,9 @@ def _distinct(found: list[EmbeddingSolution]) -> list[EmbeddingSolution]:
     return [solution for solution, is_new in zip(found, new, strict=True) if is_new]
 
 
-def _moved(improve, problem, solution: EmbeddingSolution, settings: Settings) -> EmbeddingSolution:
+def _moved(
+    problem: EmbeddingProblem, solution: EmbeddingSolution, settings: Settings
+) -> EmbeddingSolution:
     """Return a solution, or a better one to which moves of its points lead."""
     X, history = solution.embedding.copy(), solution.history.tolist()
     before, start, last = solution.history[-1], perf_counter(), None
