@@ -482,7 +482,7 @@ class OrdinalEmbedding(
             # The ridge of the solver's points was larger, as their mean was not zero.
             self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
         self.dual_gap_ = solution.dual_gap
-        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.n_iter_, self.history_ = len(solution.history), solution.history
         is_compared = np.zeros(len(self.objects_), dtype=bool)
         is_compared[compared] = True
         embedding = np.zeros((len(self.objects_), X.shape[1]))

@@ -96,6 +96,11 @@ def test_the_second_tour_adds_a_loss(tmp_path):
     # 2. The line in `TRAITS`.
     traits = re.search(r'`"loghinge": (Traits\(.*?\))`', TOUR)[1]
     assert eval(traits, {"Traits": losses.Traits}).parameter == "margin"
-    # 3. The files and names that it speaks of.
+    # 3. The formula, and the files that it speaks of.
+    lines = re.search(r"```python\n(.*?)```", TOUR, re.DOTALL)[1]
+    exec("def formula(loss, a, c):\n" + lines, scope := {"np": np})
+    a, c = ((X[0] - X[other]) ** 2 @ np.ones(2) for other in (1, 2))
+    shown = scope["formula"](losses.EmbeddingLoss(name.lower(), 0.3), a, c)
+    assert_allclose(shown, objective(X, rows[:1]), rtol=1e-12)
     for path in re.findall(r"`(\S+/\S+\.(?:py|hpp))`", TOUR.split("## ")[0]):
         assert (ROOT / path).exists()

@@ -205,6 +205,11 @@ def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]
     return lead, [0, 2] if width == 4 else [place for place in range(3) if place != lead]
 
 
+def quadruplets(rows: np.ndarray) -> np.ndarray:
+    """Return answers as (i, j, l, k): i is nearer to j than l to k, which is i in triplets."""
+    return rows if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]]
+
+
 def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
     """Leave out answers of weight zero and, with a warning, those that nothing could satisfy."""
     check_total(answers.weights)

@@ -8,6 +8,7 @@ from skscreen.embedding.problem.answers import (
     Answers,
     Layout,
     check_total,
+    quadruplets,
     read_trials,
     read_weights,
     usable_answers,
@@ -117,8 +118,8 @@ def read_votes(X, y, layout: Layout, sample_weight=None, groups=None) -> Votes:
 
 def _comparisons(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Questions about two distances: the option is which of them is the nearer one."""
-    near = np.sort(rows[:, :2], axis=1)
-    far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
+    rows = quadruplets(rows)
+    near, far = np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)
     # Pairs in lexicographic order.
     first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
     pairs = np.where(first[:, None], np.hstack([near, far]), np.hstack([far, near]))

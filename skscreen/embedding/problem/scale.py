@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
-from skscreen.embedding.problem.answers import Answers
+from skscreen.embedding.problem.answers import Answers, quadruplets
 
 # Most steps by default, and most halvings of one.
 LIMIT, _HALVINGS = 100, 60
@@ -43,16 +43,15 @@ def sides_of(greater: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def judgements_of(answers: Answers, n_objects: int) -> Judgements:
     """Return the answers about differences for the model."""
-    rows, weights = answers.rows, answers.weights
-    near = np.sort(rows[:, :2], axis=1)
-    far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
+    rows, weights = quadruplets(answers.rows), answers.weights
+    near, far = np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)
     weights = np.ones(len(rows)) if weights is None else weights
     return Judgements(design_of(rows, n_objects), weights, sides_of(far, near), answers.trials)
 
 
 def design_of(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
     """Matrix of z in the values of all objects but the first."""
-    i, j, l, k = rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
+    i, j, l, k = quadruplets(rows).T
     far = differences(n_objects, np.maximum(l, k), np.minimum(l, k))
     return far - differences(n_objects, np.maximum(i, j), np.minimum(i, j))
 

@@ -23,6 +23,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, eigvalsh, solve_
 from scipy.sparse.linalg import LinearOperator, cg
 
 from skscreen.core.floats import EPS
+from skscreen.embedding.problem.answers import quadruplets
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.convex import convex, feasible, principal_axes, proved
 from skscreen.embedding.solvers.state import Progress, Settings
@@ -46,8 +47,7 @@ class Hinges:
     """Distinct answers as numbers <H_q, G>, with their shares of the weight."""
 
     def __init__(self, problem: EmbeddingProblem):
-        n, rows = problem.n_objects, problem.answers.astype(np.int64)
-        ends = rows if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]]
+        n, ends = problem.n_objects, quadruplets(problem.answers)
         weights = problem.weights
         self.first, self.second = np.triu_indices(n, 1)
         place = np.zeros((n, n), dtype=np.int64)

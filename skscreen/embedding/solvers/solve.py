@@ -63,8 +63,8 @@ class EmbeddingSolution:
     objective: float
     reg: float  # the ridge, which "auto" may have chosen
     converged: bool
-    n_iter: int  # iterations of L-BFGS, epochs of SVRG, parts of an SGD pass
-    history: np.ndarray  # (n_iter,), of dtype HISTORY
+    # (n_iter,), of dtype HISTORY: iterations of L-BFGS, epochs of SVRG, parts of an SGD pass.
+    history: np.ndarray
     dual_gap: float  # over the objective; NaN without a certificate
 
 
@@ -144,7 +144,6 @@ def solve(
         objective=progress.value,
         reg=problem.reg,
         converged=progress.converged,
-        n_iter=len(history),
         history=np.array(history, dtype=HISTORY),
         dual_gap=progress.dual_gap,
     )
@@ -211,5 +210,5 @@ def _moved(
         return solution
     return replace(
         solution, embedding=X, objective=last.value, converged=last.converged,
-        n_iter=len(history), history=np.array(history, dtype=HISTORY),
+        history=np.array(history, dtype=HISTORY),
     )  # fmt: skip

@@ -70,8 +70,8 @@ def warn_unconverged(model, solution: EmbeddingSolution) -> None:
         )
     else:
         message = (
-            f"{solution.n_iter} iterations of solver={model.solver!r} did not bring the relative "
-            f"decrease of the objective, {solution.objective:.6g}, to tol={model.tol:g}. Raise "
-            "max_iter or tol."
+            f"{len(solution.history)} iterations of solver={model.solver!r} did not bring the "
+            f"relative decrease of the objective, {solution.objective:.6g}, to tol={model.tol:g}. "
+            "Raise max_iter or tol."
         )
     warn_user(message, ConvergenceWarning)
