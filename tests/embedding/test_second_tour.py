@@ -62,6 +62,7 @@ def gradient(X, rows):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("loghinge" in losses.TRAITS, reason="the tour has been done in this tree")
 @pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 @pytest.mark.skipif(not (ROOT / "skscreen/_compiled/arrays.hpp").exists(), reason="no sources")
 def test_the_second_tour_adds_a_loss(tmp_path):
