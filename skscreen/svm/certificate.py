@@ -34,18 +34,14 @@ class View:
 
 @dataclass(frozen=True)
 class Box:
-    """Targets, bounds and shifts (m,) of some samples; whether there is a free intercept.
-
-    Shifts are None for hinges, whose shifts are 0; else all are positive, and bounds infinite.
-    `outer_sum` is the sum of beta over samples that do not take part; 0 with shifts.
-    """
+    """Targets, bounds and shifts (m,) of some samples; whether there is a free intercept."""
 
     target: np.ndarray
     low: np.ndarray
     high: np.ndarray
     free: bool
-    shifts: np.ndarray | None = None
-    outer_sum: float = 0.0
+    shifts: np.ndarray | None = None  # None of hinges; else all positive, and bounds infinite
+    outer_sum: float = 0.0  # sum of beta over samples that do not take part; 0 with shifts
 
     @classmethod
     def of(cls, losses: SampleLosses, y: np.ndarray, free: bool) -> "Box":
@@ -58,9 +54,9 @@ class Box:
 
     def take(self, index: np.ndarray, outer_sum: float) -> "Box":
         """Return the problem on some of the samples."""
-        parts = (part[index] for part in (self.target, self.low, self.high))
+        target, low, high = (part[index] for part in (self.target, self.low, self.high))
         shifts = None if self.shifts is None else self.shifts[index]
-        return Box(*parts, self.free, shifts, outer_sum)
+        return Box(target, low, high, self.free, shifts, outer_sum)
 
     def scaled(self, index: np.ndarray, factors: np.ndarray) -> "Box":
         """Return the problem of a subset that represents all samples, with multiplied losses."""
@@ -73,7 +69,7 @@ class Box:
         """Which way beta goes from 0; 1 where it stays there."""
         return np.where(self.low < 0.0, -1.0, 1.0)
 
-    @property
+    @cached_property
     def _arrays(self) -> tuple:
         """What compiled loops take."""
         shifts = _NONE if self.shifts is None else self.shifts
@@ -91,11 +87,7 @@ class Box:
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
-        """Return the certificate with the largest gap for scores within errors.
-
-        And what each sample adds to it at most, and what its errors add to its loss, both (m,). The
-        gap is above the primal value where hardly anything is known.
-        """
+        """Return the largest gap for scores within errors; what samples and errors add, (m,)."""
         parts, losses = np.empty((2, beta.size))
         b, gap, primal = loops.certify(*self._arrays, beta, f, errors, parts, losses)
         return View(b, self.target - f - b, gap, primal), parts, losses
@@ -104,12 +96,7 @@ class Box:
     def stretched(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[float, View] | None:
-        """Return a factor that brings all scores, within errors, to their targets; the view there.
-
-        None where there is none below 2, or it leads out of the box. With a huge C a score that is
-        short by a rounding error costs more than the tolerance, while a slightly longer vector
-        costs nothing.
-        """
+        """Return a factor that brings scores, within errors, to their targets; the view there."""
         factor, b, gap, primal = loops.stretch(*self._arrays, beta, f, errors)
         return (factor, View(b, self.target - factor * f - b, gap, primal)) if factor else None
 
@@ -138,11 +125,7 @@ class Box:
         return (beta > self.low) & (beta < self.high)
 
     def balanced(self, beta: np.ndarray) -> np.ndarray:
-        """Return a point of the box whose sum is zero, up to rounding errors, if b is free.
-
-        Samples stay at their bounds if possible; else the larger side is scaled down, so that no
-        sample leaves 0.
-        """
+        """Return a point of the box whose sum is zero, up to rounding errors, if b is free."""
         if not self.free or beta.sum() == 0.0:
             return beta
         beta = np.array(beta)

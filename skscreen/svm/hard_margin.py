@@ -13,11 +13,12 @@ convex hull of the z_i. If this is negligible compared with the samples, they ar
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from skscreen.core.certificate import Certificate
+from skscreen.core.certificate import Certificate, ScreeningEvent
 from skscreen.core.floats import EPS
 from skscreen.svm.certificate import Box
 from skscreen.svm.path_solver import SamplePathSolver
@@ -36,58 +37,51 @@ _NONE = 1e-7
 def solve_hard_margin(
     solver: SamplePathSolver, signs: np.ndarray, free: bool, tol: float
 ) -> SampleSolution:
-    """Return the solution for C = inf to a relative duality gap.
-
-    Of a problem that was not solved yet, with `signs` (n,); `free` tells whether the intercept is
-    unpenalised. Raises ValueError if the samples cannot be separated.
-    """
-    longest = solver.longest
-    C, last = (factor / max(longest**2, EPS) for factor in (1.0, _LAST))
-    n_iter, history = 0, []
-    while True:
-        found = solver.solve(C, tol)
-        n_iter, history = n_iter + found.n_iter, [*history, *found.history]
+    """Return the solution for C = inf of a new problem with `signs` (n,), or refuse it."""
+    for found, is_last in _growing(solver, tol):
         hard = _feasible(found, signs, free, tol, solver.rounding(found))
-        if hard.converged or C >= last:
-            return replace(hard, n_iter=n_iter, history=tuple(history))
-        total = float(found.alpha.sum())
-        if math.sqrt(max(float(found.alpha @ found.margins), 0.0)) <= _NONE * longest * total:
+        if hard.converged or is_last:
+            return hard
+        square, total = float(found.alpha @ found.margins), float(found.alpha.sum())
+        if math.sqrt(max(square, 0.0)) <= _NONE * solver.longest * total:
             raise ValueError(
                 "C=inf needs classes that can be separated, and X and y cannot: no margin is above "
                 f"{_NONE:g} of the length of the samples. Use a finite C, or another kernel."
             )
-        C = min(C * _STEP, last)
+    raise AssertionError("the last C ends the loop")
 
 
 def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> SampleSolution:
-    """Return the solution of a regression for C = inf, without any loss.
+    """Return the solution of a regression without any loss, caps (n,) at C = 1, or refuse it."""
+    for found, _ in _growing(solver, tol):
+        # It is that of every C whose dual variables are below their bounds: there losses cost more
+        # than they save.
+        if np.all(found.alpha <= _INSIDE * found.C * caps):
+            return replace(found, C=math.inf)
+    raise ValueError(
+        "C=inf needs a function within epsilon of all targets, and there is none for this X and y, "
+        "or none that double precision can find. Use a finite C, a larger epsilon or another "
+        "kernel."
+    )
 
-    It is the solution for every C whose dual variables are below their bounds `caps` C: there the
-    losses cost more than they save. Raises ValueError if no function is near enough to all targets.
-    """
+
+def _growing(solver: SamplePathSolver, tol: float) -> Iterator[tuple[SampleSolution, bool]]:
+    """Yield solutions for growing C, with the steps of all of them, and whether it is the last."""
     C, last = (factor / max(solver.longest**2, EPS) for factor in (1.0, _LAST))
-    n_iter, history = 0, []
+    n_iter, history = 0, tuple[ScreeningEvent, ...]()
     while True:
         found = solver.solve(C, tol)
-        n_iter, history = n_iter + found.n_iter, [*history, *found.history]
-        if np.all(found.alpha <= _INSIDE * C * caps):
-            return replace(found, C=math.inf, n_iter=n_iter, history=tuple(history))
+        n_iter, history = n_iter + found.n_iter, (*history, *found.history)
+        yield replace(found, n_iter=n_iter, history=history), C >= last
         if C >= last:
-            raise ValueError(
-                "C=inf needs a function within epsilon of all targets, and there is none for this "
-                "X and y, or none that double precision can find. Use a finite C, a larger epsilon "
-                "or another kernel."
-            )
+            return
         C = min(C * _STEP, last)
 
 
 def _feasible(
     found: SampleSolution, signs: np.ndarray, free: bool, tol: float, errors: np.ndarray
 ) -> SampleSolution:
-    """Return the solution for some C, scaled until no sample has a loss, with its certificate.
-
-    `errors` are those of the margins.
-    """
+    """Return a solution scaled until no sample has a loss, for errors (n,) of margins."""
     ends = np.where(signs > 0.0, np.inf, -np.inf)
     box = Box(signs, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free)
     longer = box.stretched(signs * found.alpha, signs * found.margins, errors)

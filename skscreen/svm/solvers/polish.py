@@ -37,10 +37,7 @@ _EXACT = 1e-12
 def polish(
     samples, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
 ) -> SampleSolution:
-    """Return a solution with a smaller duality gap, or the same one.
-
-    `signs` (n,) are the labels where the intercept is unpenalised: then sum y_i alpha_i = 0.
-    """
+    """Return a solution with a smaller duality gap, or the same one; signs (n,) if b is free."""
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
@@ -80,10 +77,7 @@ def polish(
 
 
 def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float]:
-    """Solve Q_EE x + y_E b = slopes_E, y_E'x = -y'alpha; without labels, Q_EE x = slopes_E.
-
-    Q_EE has the shifts on its diagonal.
-    """
+    """Solve (Q_EE + shifts) x + y_E b = slopes_E, y_E'x = -y'alpha; without labels b = 0."""
     Q, rest = samples.block(E, E), slopes[E]
     Q[np.diag_indices_from(Q)] += shifts[E]
     matrix = Q.copy()

@@ -36,11 +36,9 @@ _MOST_STEPS, _ENOUGH = 6, 1e-4
 # A step that overflows is not taken.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
-    """Move the free samples towards the solution of their system, as long as the dual rises.
+    """Move free samples of beta (m,) towards the solution of their system; return whether it moved.
 
-    K (m, n) has s_i on its diagonal; columns from m on are padding, as are entries of the gradient
-    g (n,), which is changed with beta (m,). `with_offset` tells whether the sum of beta has to
-    stay. Returns whether anything moved.
+    K (m, n) has s_i on its diagonal; columns from m on are padding, as in the gradient g (n,).
     """
     m = len(K)
     free = _movable(low, high, beta, g[:m], with_offset)
@@ -71,7 +69,7 @@ def _products(K, index: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
     """Return the free samples, and as many of those at bounds with the largest slopes inwards."""
     free = (beta > low) & (beta < high)
-    n_free = np.count_nonzero(free)
+    n_free = int(np.count_nonzero(free))
     if n_free == 0:
         return np.flatnonzero(free)
     slopes = g - np.median(g[free]) if with_offset else g
@@ -125,10 +123,10 @@ class _System:
         self.size, self._samples, self._K, self._damping = samples.size, samples, K, damping
         size = float(K[samples, samples].mean()) + damping
         try:
-            self._factor = self._factored(_RIDGE * np.finfo(K.dtype).eps * size)
+            self._factor = self._factored(_RIDGE * float(np.finfo(K.dtype).eps) * size)
         except LinAlgError:
             # Values in double precision may have been rounded to single precision before.
-            self._factor = self._factored(_RIDGE * np.finfo(np.float32).eps * size)
+            self._factor = self._factored(_RIDGE * float(np.finfo(np.float32).eps) * size)
 
     def _factored(self, ridge: float):
         K, lower = self._K, np.empty((self.size, self.size), self._K.dtype)

@@ -35,7 +35,8 @@ _PASSES, _SETS = 40, 12
 # and the dual value rises by less than the third.
 _STALLED, _SLOW, _RISEN = 0.98, 0.7, 0.02
 
-# Working sets of a U end at this share of the first gap on U, or at this share of the tolerance.
+# Working sets of a U end at this share of the first gap on U, less where U is a small part of the
+# samples, as the rest of a pass takes most of the time then; or at this share of the tolerance.
 _LEFT, _SHARE = 0.1, 0.3
 
 # Smallest relative gap that is computed in single precision.
@@ -60,15 +61,12 @@ class Values(Protocol):
 
 @dataclass
 class Point:
-    """A point on some samples: beta, scores without intercept, and bounds on their errors.
-
-    `exact` are scores that no computation makes better.
-    """
+    """A point on some samples, arrays (m,)."""
 
     beta: np.ndarray
-    f: np.ndarray
-    errors: np.ndarray
-    exact: np.ndarray
+    f: np.ndarray  # scores without intercept
+    errors: np.ndarray  # bounds on their errors
+    exact: np.ndarray  # which scores no computation makes better
 
 
 # Takes the box, a point and its view; returns the box with decided samples held at their bounds.
@@ -76,15 +74,11 @@ Screen = Callable[[Box, Point, View], Box]
 
 
 class Engine:
-    """Solves problems of some samples, in signed variables (see `certificate`), to a relative gap.
-
-    All samples are in U if matrices of the sets have `own`; then scores are in double precision,
-    and their errors may be estimates. `least` is the least size of a working set, smaller for
-    problems with few support vectors.
-    """
+    """Solves problems in signed variables (see `certificate`) by sets of at least `least`."""
 
     def __init__(self, sets: WorkingSets, tol: float, least: int = _LEAST):
         self.sets, self.tol, self.least = sets, tol, least
+        # All samples are in U then, scores in double precision, their errors perhaps estimates.
         self.whole, self.max_steps = sets.own is not None, sets.max_steps
         self.values, self.square_bias = sets.values, sets.square_bias
         self.roots = np.sqrt(sets.diagonal)
@@ -97,10 +91,7 @@ class Engine:
     def scores(
         self, I, beta, J, double: bool = False, before: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the contributions of beta at I to the scores of J, and bounds on their errors.
-
-        Where beta was `before`, what they have changed by.
-        """
+        """Return what beta at I adds to scores of J, less what it did `before`; error bounds."""
         change = beta if before is None else beta - before
         used = np.flatnonzero(change)
         values, errors = self.values.dot(I[used], change[used], J, double or self.whole)
@@ -118,10 +109,7 @@ class Engine:
     def improve(
         self, index: np.ndarray, box: Box, point: Point, tol: float, screen: Screen | None = None
     ) -> View:
-        """Improve a point on some samples to a relative gap, as scores show it.
-
-        In single precision where they come from tiles.
-        """
+        """Improve a point on some samples to a relative gap as scores show it, errors or not."""
         view, before, least = box.view(point.beta, point.f), None, np.inf
         screened_at, whole = np.inf, self.whole
         for _ in range(_PASSES):
@@ -164,10 +152,7 @@ class Engine:
         return view
 
     def certify(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
-        """Balance a point; return its certificate and what each sample adds to the gap at most.
-
-        Scores whose errors matter are computed in double precision, unless the gap is small enough.
-        """
+        """Balance a point; return its certificate and what samples add to the gap at most, (n,)."""
         beta = box.balanced(point.beta)
         # |K_ij| is at most the product of the roots of K_ii and K_jj.
         point.errors += float(np.abs(beta - point.beta) @ self.roots) * self.roots
@@ -175,24 +160,21 @@ class Engine:
         everyone = np.arange(beta.size)
         while True:
             view, parts, losses = box.certify(beta, point.f, point.errors)
+            # Scores whose errors matter are computed in double precision.
             digits = view.gap >= view.primal or self.tol < FINE
             new = (parts > 0.0) & (view.gap > self.tol * view.primal) | (losses > 0.0) & digits
-            new = np.flatnonzero(new & ~point.exact)
-            if new.size == 0:
+            J = np.flatnonzero(new & ~point.exact)
+            if J.size == 0:
                 return view, parts
-            point.f[new], point.errors[new] = self.scores(everyone, beta, new, double=True)
-            point.exact[new] = True
+            point.f[J], point.errors[J] = self.scores(everyone, beta, J, double=True)
+            point.exact[J] = True
 
     def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
-        """Whether steps are used up, or a pass has done too little and double precision is no help.
-
-        It is one only where scores are in double precision: `double`. Too little is a gap above
-        `most` and a dual value that has hardly risen. Far from the solution the gap may rise, but
-        the dual value does not fall. It cannot rise by more than to the primal value of beta = 0,
-        which may be far below that of the point.
-        """
+        """Whether steps are used up, or a pass did too little and `double` precision is no help."""
         if self.n_steps >= self.max_steps or before is None:
             return self.n_steps >= self.max_steps
+        # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
+        # by more than to the primal value of beta = 0, perhaps far below that of the point.
         dual = before.primal - before.gap
         risen, left = view.primal - view.gap - dual, float(box.losses(box.target).sum()) - dual
         if view.gap <= most or risen >= _RISEN * min(before.gap, left):
@@ -208,7 +190,7 @@ class Engine:
         rank[free] = -np.inf
         rank[box.low == box.high] = np.inf
         # Violators that are left out come back as gaps that hardly fall.
-        size = max(int(1.5 * np.count_nonzero(free)), np.count_nonzero(violations) // 2)
+        size = max(int(1.5 * free.sum()), int(np.count_nonzero(violations)) // 2)
         return smallest(rank, max(size, _NEAR * self.least // _LEAST))
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double: bool) -> None:
@@ -219,7 +201,8 @@ class Engine:
         for _ in range(_SETS):
             near = part.view(beta, f)
             if enough is None:
-                enough = max(_LEFT * near.gap, _SHARE * tol * view.primal)
+                left = _LEFT * U.size / index.size
+                enough = max(left * near.gap, _SHARE * tol * view.primal)
             elif near.gap <= enough or self.n_steps >= self.max_steps:
                 break
             gradient = part.gradient(beta, near.slopes)

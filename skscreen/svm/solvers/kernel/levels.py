@@ -36,27 +36,21 @@ def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> P
     """Return a point on all samples, from nested subsets of them, of these sizes."""
     n = box.target.size
     order = np.random.default_rng(0).permutation(n)
-    index, before, point, view = np.empty(0, np.int64), box, None, None
-    for size in (*(size for size in sizes if size * _GROWTH < n), n):
+    sizes = (*(size for size in sizes if size * _GROWTH < n), n)
+    index, factors = _some(order, box, sizes[0])
+    part = box.scaled(index, factors)
+    point = engine.point(index, np.clip(np.zeros(sizes[0]), part.low, part.high))
+    for size in sizes[1:]:
+        view, free = engine.improve(index, part, point, _ROUGH), part.is_free(point.beta)
         chosen, factors = _some(order, box, size)
         part = box.scaled(chosen, factors)
-        if view is None:
-            point = engine.point(chosen, np.clip(np.zeros(size), part.low, part.high))
-        else:
-            free = before.is_free(point.beta)
-            point = _carried(engine, index, point, view.b, chosen, part, free)
-        index, before = chosen, part
-        if size < n:
-            view = engine.improve(index, part, point, _ROUGH)
+        point = _carried(engine, index, point, view.b, chosen, part, free)
+        index = chosen
     return point
 
 
 def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free) -> Point:
-    """Return a point on new samples, which include those of the level before.
-
-    It is the old point if little of it is outside the new bounds. Otherwise scores decide at
-    which bound a sample is; samples near the margin are between their bounds.
-    """
+    """Return a point on new samples, which include those of the level before, `index`."""
     f, errors = engine.scores(index, point.beta, new)
     g = box.target - f - b
     if box.shifts is not None:
@@ -64,6 +58,8 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
     same = np.zeros(new.size)
     same[np.searchsorted(new, index)] = point.beta
     beta = np.clip(same, box.low, box.high)
+    # It is the old point if little of that is outside the new bounds. Otherwise scores decide at
+    # which bound a sample is; samples near the margin are between their bounds.
     if np.abs(beta).sum() >= _KEPT * np.abs(same).sum():
         beta = box.balanced(beta)
         values, more = engine.scores(new, beta, new, before=same)
@@ -76,14 +72,11 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
 
 
 def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples that represent all, ascending, and the number that each of them represents.
-
-    These are the first ones of an order, but at least `_FEW` of either sign, as a level of one
-    sign has no margin.
-    """
+    """Return samples that represent all, ascending, and the number that each of them represents."""
     rises = box.high[order] > 0.0
-    n_rising = np.count_nonzero(rises)
+    n_rising = int(np.count_nonzero(rises))
     n, fewest = order.size, min(n_rising, order.size - n_rising)
+    # The first of the order, but some of either sign, as a level of one sign has no margin.
     few = min(max(size * fewest // n, _FEW), fewest, size // 2)
     sizes = (few, size - few) if n_rising == fewest else (size - few, few)
     parts = [order[rises][: sizes[0]], order[~rises][: sizes[1]]]
@@ -97,10 +90,7 @@ def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarra
 
 
 def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.ndarray:
-    """Return beta at its bounds by the sign of g, and linear in g for |g| < band.
-
-    For a sum of `total` g is shifted by a constant, found by bisection.
-    """
+    """Return beta at its bounds by the sign of g, and linear in g for |g| < band."""
     width = box.high - box.low
 
     def point(b: float) -> np.ndarray:
@@ -108,6 +98,7 @@ def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.
 
     if total is None:
         return point(0.0)
+    # For this sum g is shifted by a constant, found by bisection.
     low, high = g.min() - band, g.max() + band
     for _ in range(_HALVINGS):
         b = 0.5 * (low + high)

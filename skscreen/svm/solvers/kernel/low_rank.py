@@ -8,7 +8,7 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -18,7 +18,7 @@ from skscreen.svm.solvers.solution import SampleSolution
 _LARGEST, _SHARE = 300, 0.125
 
 
-def factor(gram: Gram) -> np.ndarray | None:
+def factor(gram: Gram | Places) -> np.ndarray | None:
     """Return L of shape (n, rank) with K = L L' up to rounding errors, None if the rank is high."""
     n, most = gram.n, min(_LARGEST, int(_SHARE * gram.n) + 1)
     everyone, row = np.arange(n), np.empty((1, n))

@@ -59,11 +59,7 @@ _PASSES, _SLOW = 10, 0.7
 
 
 class ClassPairs:
-    """Solves the problems of pairs of classes, in at most `max_iter` steps for a value of C.
-
-    With kernel values of `SmallBlocks` or `ClassBlocks`; `bias` is B of a penalised intercept, 0
-    for none, `free` tells whether it is unpenalised.
-    """
+    """Solves the problems of pairs of classes, in at most `max_iter` steps for a value of C."""
 
     def __init__(self, blocks, division: Division, bias: float, free: bool, max_iter: int | None):
         self._blocks, self._division = blocks, division
@@ -72,10 +68,7 @@ class ClassPairs:
     def follow(
         self, problem: int, Cs: Iterable[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
-        """Solve a problem for one C after the other to a relative gap, each from the one before.
-
-        `start` (n_pair,) are dual variables to start the first C from.
-        """
+        """Solve a problem for one C after the other to a relative gap, from `start` (n_pair,)."""
         division = self._division
         place = slice(None) if isinstance(division, OneVsOne) else first_positive(division)
         rows, signs = division.rows(problem)[place], division.signs(problem)[place]
@@ -109,11 +102,7 @@ class ClassPairs:
 
 
 class SmallBlocks:
-    """Kernel values inside and between classes, in double precision.
-
-    Of few samples X (n, d). `kept` is where kernel values of the same samples and kernel stay for
-    other fits, or None.
-    """
+    """Kernel values of few samples inside and between classes, in double precision."""
 
     def __init__(
         self, X, kernel: Kernel, division: Division, bias: float, free: bool, kept=None
@@ -123,7 +112,7 @@ class SmallBlocks:
             sizes = [rows.size for rows in division.members]
         else:
             self._pairs, order = [(0, 1)], first_positive(division)
-            sizes = [np.count_nonzero(division.signs(0) == sign) for sign in (1.0, -1.0)]
+            sizes = [int(np.count_nonzero(division.signs(0) == sign)) for sign in (1.0, -1.0)]
         ends = np.concatenate([[0], np.cumsum(sizes)])
 
         def compute() -> tuple:
@@ -166,11 +155,9 @@ class _SmallPair:
 def class_blocks(
     gram: Gram, ends: np.ndarray, free: bool
 ) -> tuple[dict[tuple[int, int], np.ndarray], np.ndarray, float, float]:
-    """Return kernel values inside and between classes, less what a free intercept takes up.
+    """Return values by pairs of classes (i <= j), sizes (n,), errors over their products, the rest.
 
-    `ends` (n_classes + 1,) are the first samples of the classes. The values by pairs of classes
-    (i, j), i <= j, each with its own memory, as they are read again and again; sizes (n,) such that
-    no entry K_ij is larger than sizes_i sizes_j; errors over these products; what was taken off.
+    The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
     """
     if gram.kernel != "rbf":
         return _split(gram.compute, ends), np.sqrt(gram.diagonal), gram.computed_error, 0.0
@@ -205,10 +192,7 @@ def _split(compute, ends: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
 
 
 def block_bytes(division: OneVsOne, whole: int = WHOLE, inside: bool = False) -> float:
-    """Return the bytes of kernel values inside classes of up to `whole` samples and between them.
-
-    With `inside` kernel values between classes are those of one pair, the largest.
-    """
+    """Return the bytes of kernel values of classes of at most `whole` samples, or of a pair."""
     sizes = np.array([rows.size for rows in division.members if rows.size <= whole], float)
     own = sizes @ sizes
     across = sizes.max(initial=0.0) ** 2 if inside else 0.5 * (sizes.sum() ** 2 - own)
@@ -216,11 +200,7 @@ def block_bytes(division: OneVsOne, whole: int = WHOLE, inside: bool = False) ->
 
 
 class ClassBlocks:
-    """Kernel values inside classes of up to `whole` samples, kept, and between them.
-
-    `bias` is B of a penalised intercept, 0 for none; `kept` is where kernel values of the same
-    samples and kernel stay for other fits, or None.
-    """
+    """Kernel values inside classes of up to `whole` samples and between them, maybe `kept`."""
 
     def __init__(self, gram: Gram, division: OneVsOne, bias: float, kept=None, whole: int = WHOLE):
         self._gram, self._blocks, self._division = gram, gram.blocks, division
@@ -260,7 +240,7 @@ class ClassBlocks:
     def _block(self, first: int, second: int) -> np.ndarray:
         I, J = self._division.members[first], self._division.members[second]
         out = np.empty((I.size, J.size), np.float32)
-        if self._sides:
+        if isinstance(self._blocks, RBFBlocks) and self._sides:
             self._blocks.between(self._sides[first][0], self._sides[second][1], I, J, out)
         else:
             self._blocks.block(I, J, out)
@@ -288,9 +268,8 @@ class _LargePair:
 class _Pair:
     """A problem of `ClassBlocks`, of samples `rows` (n_pair,).
 
-    `values` are those inside the first class, inside the second, between them, and B^2; `relative`
-    (2, n_pair) bounds the relative errors of kernel values in single and in double precision:
-    those of samples s and t are at most relative_s + relative_t.
+    `values` are those inside both classes, between them, and B^2; `relative` (2, n_pair) are r such
+    that relative errors are at most r_s + r_t, in single and in double precision.
     """
 
     def __init__(self, values: tuple, blocks, rows: np.ndarray, relative: np.ndarray):
@@ -299,11 +278,7 @@ class _Pair:
         self._known = bool(np.isfinite(relative[0]).all())
 
     def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
-        """Improve beta (n_pair,); return intercept, bounds on gap and primal value, and steps.
-
-        Scores are sums of the stored kernel values until the gap is small or their errors matter;
-        then scores that may contribute to the gap are computed in double precision.
-        """
+        """Improve beta (n_pair,); return intercept, bounds on gap and primal value, and steps."""
         f, errors = np.zeros((2, beta.size))
         if beta.any():
             self._scores(beta, f, errors)
@@ -349,10 +324,7 @@ class _Pair:
             exact[J] = True
 
     def _hard_margin(self, box: Box, beta, f, errors, tol: float) -> View | None:
-        """Scale beta until no score is short of its target; return the view if that is optimal.
-
-        None if beta is then outside of the box, or if the gap is not proven to be small enough.
-        """
+        """Scale beta until no score is short of its target; return the view if that is optimal."""
         found = box.stretched(beta, f, errors)
         if found is None or found[1].gap > tol * found[1].primal:
             known = box.stretched(beta, f, np.zeros(beta.size))
@@ -393,11 +365,7 @@ class _Pair:
 
 
 def _doubtful(known: np.ndarray, parts: np.ndarray, exact: np.ndarray, allowed: float):
-    """Return the fewest samples to recompute so that the gap may become as small as is allowed.
-
-    Of what samples add to it by their scores, `known` (n,), and may add by their errors too,
-    `parts` (n,); `exact` are samples whose scores are as good as they can be.
-    """
+    """Return the fewest inexact samples to recompute; they add known (n,), or parts with errors."""
     J = np.flatnonzero((parts > 0.0) & ~exact)
     excess = (parts - known)[J]
     order = np.argsort(excess)

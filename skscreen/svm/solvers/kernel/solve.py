@@ -56,15 +56,11 @@ def solve_kernel(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
 
-    An array of C_i >= 0, weights included, stands for hinges; 0 leaves a sample out. The intercept
-    is "none", penalised where the samples have a `bias`, or "free", an unpenalised b with
-    m_i = <z_i, w> + y_i b and y'alpha = 0. `start` (n,) are dual variables to start from, of any
-    other problem; `margins` are Q start, if known. `fixed` (n,) are codes of decisions that hold at
-    the optimum, from safe screening: they are trusted, but the full certificate is what decides.
-    Screening while solving is by the gap ball. `max_iter` limits steps of SMO and Newton's method
-    together, by default to 1000 n. `exact` tells whether margins of all samples are to be in double
-    precision, as starts and references for other C have them; else only those that matter for the
-    certificate. Where steps were used up or rounding errors are in the way `converged` is False.
+    An array of C_i >= 0, weights included, stands for hinges; 0 leaves a sample out. `start` (n,)
+    are dual variables of any problem, `margins` are Q start, if known. `fixed` (n,) are codes of
+    decisions from safe screening: they are trusted, but the full certificate is what decides.
+    `max_iter` limits steps of SMO and Newton's method together. `exact` asks for all margins in
+    double precision, as starts and references for other C have them.
 
     References
     ----------
@@ -103,7 +99,8 @@ class _Problem:
     def __init__(self, samples, losses, free: bool, codes, tol: float, limit: int):
         self.samples, self.losses, self.codes, self.tol = samples, losses, codes, tol
         self.y = samples.y if free else None
-        self.whole, self.history, self._limit = Box.of(losses, samples.y, free), [], limit
+        self.whole, self._limit = Box.of(losses, samples.y, free), limit
+        self.history: list[ScreeningEvent] = []
         if samples.gram.whole is None and samples.diagonal.max() <= LARGEST_SINGLE:
             limit = min(limit, _TILED * samples.n)
             sets = WorkingSets(samples.gram, samples.bias**2, samples.diagonal, limit)
@@ -112,10 +109,8 @@ class _Problem:
             self.engine = self._on_all()
 
     def _on_all(self, spent: int = 0) -> Engine:
-        """Return the engine for all samples at once, in memory or of values of whatever size.
-
-        For half of the steps that are left: the others are for a factor, if the rank is low.
-        """
+        """Return the engine for all samples at once, in memory or of values of whatever size."""
+        # Half of the steps that are left: the others are for a factor, if the rank is low.
         samples, limit = self.samples, (spent + self._limit + 1) // 2
         gram, diagonal = samples.gram, samples.diagonal
         # For the largest set, as only what is written to takes memory.
@@ -128,17 +123,16 @@ class _Problem:
             first = np.empty((1, gram.n))
             gram.block(np.zeros(1, np.int64), np.arange(gram.n), first)
             own = first[0] - 0.5 * first[0, 0]
-        size = diagonal - 2.0 * own + (0.0 if shifts is None else shifts)
-        # Nothing is rounded, and single precision ends at 1e38.
-        unit = _power_of_two(np.max(size, where=np.isfinite(size), initial=0.0))
+        sizes = diagonal - 2.0 * own + (0.0 if shifts is None else shifts)
+        largest = float(np.max(sizes, where=np.isfinite(sizes), initial=0.0))
+        # A power of two rounds nothing, with a finite reciprocal; single precision ends at 1e38.
+        unit = 2.0 ** max(round(np.log2(largest)), -1000) if largest > 0.0 else 1.0
         sets = WorkingSets(gram, samples.bias**2, diagonal, limit, own, unit, memory)
         return Engine(sets, self.tol, _LEAST)
 
     def on_all(self, point: Point) -> Point:
-        """Go on with all samples at once, in double precision, from a point of tiles.
-
-        Single precision is not enough for flat kernels with a huge C, or for very few steps.
-        """
+        """Go on with all samples at once, in double precision, from a point of tiles."""
+        # Single precision is not enough for flat kernels with a huge C, or for very few steps.
         spent = self.engine.n_steps
         self.engine = self._on_all(spent)
         self.engine.sets.n_steps = spent
@@ -198,8 +192,7 @@ class _Problem:
     def take_back(self) -> None:
         """Take all decisions back."""
         self.codes = np.where(self.losses.caps == 0.0, ZERO, UNDECIDED).astype(np.int8)
-        event: ScreeningEvent = screening_event("repair", self.engine.n_steps, self.codes, 0.0)
-        self.history.append(event)
+        self.history.append(screening_event("repair", self.engine.n_steps, self.codes, 0.0))
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
@@ -249,11 +242,6 @@ class _Problem:
 def relative(errors: np.ndarray, norms: np.ndarray) -> float:
     """Return the largest error of a score over the length of its sample."""
     return float(np.max(errors / np.maximum(norms, 1e-150), initial=0.0, where=errors > 0.0))
-
-
-def _power_of_two(size: float) -> float:
-    """Return the power of two next to a size, 1 for 0; its reciprocal is finite."""
-    return 2.0 ** max(np.round(np.log2(size)), -1000.0) if size > 0.0 else 1.0
 
 
 def _check(samples, C, start, margins, fixed, intercept) -> None:

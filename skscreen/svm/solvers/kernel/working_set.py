@@ -37,9 +37,8 @@ _STEPS, _GROWTH, _ROUNDS = 10, 0.0025, 12
 class WorkingSets:
     """Solves on working sets of n samples in `max_steps` together; keeps their matrices' memory.
 
-    `square_bias`, B^2 of a penalised intercept, is added to all kernel values; `diagonal` (n,) are
-    K_ii + B^2. Where all samples are in U, matrices have less than kernel values, `own_i + own_j`
-    of `own` (n,), in a unit that is a power of two; `memory` is float32.
+    `diagonal` (n,) are K_ii + B^2. Where all samples are in U, matrices are K_ij - own_i - own_j of
+    `own` (n,), in a unit that is a power of two; `memory` is float32.
     """
 
     def __init__(
@@ -63,10 +62,7 @@ class WorkingSets:
         return single
 
     def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
-        """Return beta of samples W after moves that leave no slopes further apart than eps.
-
-        `box`, the point `beta` (m,) and its slopes `g` (m,) are those of the samples.
-        """
+        """Return beta (m,) of samples W, from slopes g, with slopes no further apart than eps."""
         m = W.size
         n, unit = row_length(m), self._unit
         if self._memory.size < m * n:
@@ -86,8 +82,9 @@ class WorkingSets:
                 K[:, :m] += K.dtype.type(self.square_bias / unit)
             self._known = W
         K[np.arange(m), np.arange(m)] = diagonal[:m]
-        low, high, start = (unit * part for part in (box.low, box.high, beta))
-        low, high, beta, g = (_padded(part, n) for part in (low, high, start, g))
+        padded = np.zeros((4, n))
+        padded[:, :m] = unit * box.low, unit * box.high, unit * beta, g
+        low, high, beta, g = padded
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
         for _ in range(_ROUNDS):
             most = min(int(self._sweeps + _GROWTH * m) * m, self.max_steps - self.n_steps)
@@ -107,12 +104,9 @@ def row_length(m: int) -> int:
 def choose(
     box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
 ) -> tuple[np.ndarray, float]:
-    """Return free samples, the largest violators and those nearest to the margin; and eps.
-
-    Of a point with slopes (m,) whose gap may be `allowed`; at least so many samples.
-    """
+    """Return free samples, the largest violators and those nearest to the margin; and eps."""
     violations, free = box.violations(beta, slopes), box.is_free(beta)
-    n_free = np.count_nonzero(free)
+    n_free = int(np.count_nonzero(free))
     size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
     worst = violations.max()
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
@@ -138,9 +132,3 @@ def smallest(rank: np.ndarray, size: int) -> np.ndarray:
     if size >= rank.size:
         return np.arange(rank.size)
     return np.sort(np.argpartition(rank, size)[:size])
-
-
-def _padded(values: np.ndarray, n: int) -> np.ndarray:
-    out = np.zeros(n)
-    out[: values.size] = values
-    return out
