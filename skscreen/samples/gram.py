@@ -84,7 +84,8 @@ class Gram:
             raise ValueError(f"kernel must be one of {KERNELS}, got {kernel!r}")
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.n = self.X.shape[0]
+        self.n, self.is_definite = self.X.shape[0], is_definite(kernel, gamma, coef0)
+        self._probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
         if kernel == "rbf":
             (self.X,) = near_origin(self.X)
             self._squares = square_norms(self.X)
@@ -141,10 +142,6 @@ class Gram:
         values = np.empty((probe.size, probe.size), np.float32)
         self.blocks.block(probe, probe, values)
         return float(np.abs(values).mean()) > _NARROW * float(self.diagonal[probe].mean())
-
-    @property
-    def _probe(self) -> np.ndarray:
-        return np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
 
     def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and the errors: bounds or estimates."""
@@ -273,11 +270,6 @@ class Gram:
             # t times exp(-t) is larger than 1.
             return EPS * (d + 4.0 + 2.0 * np.sqrt(largest))
         return 4.0 * EPS * (d + 4.0) * largest
-
-    @property
-    def is_definite(self) -> bool:
-        """Whether the kernel is positive semi-definite on any samples."""
-        return is_definite(self.kernel, self.gamma, self.coef0)
 
     def _check_values(self) -> None:
         """Refuse values that are not finite, or too large, and a kernel that is indefinite."""

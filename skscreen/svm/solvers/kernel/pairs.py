@@ -7,7 +7,7 @@ precision, and scores that matter for the certificate are computed in double pre
 classes too large for a matrix are solved without one, by levels (see `engine`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from math import fsum
@@ -57,6 +57,11 @@ _SHARE, _HALF = 0.5, 0.5
 # last if it leaves more than this share of the gap.
 _PASSES, _SLOW = 10, 0.7
 
+# Intercept, bounds on the gap and on the primal value, and steps.
+Found = tuple[float, float, float, int]
+# Improves beta (n_pair,) of a box to a tolerance in a limited number of steps.
+Solve = Callable[[Box, np.ndarray, float, int], Found]
+
 
 class ClassPairs:
     """Solves the problems of pairs of classes, in at most `max_iter` steps for a value of C."""
@@ -74,7 +79,7 @@ class ClassPairs:
         rows, signs = division.rows(problem)[place], division.signs(problem)[place]
         weights = division.weights(problem)[place]
         limit = self._max_iter or _STEPS_A_SAMPLE * rows.size
-        pair, rises, before = self._blocks.pair(problem, rows), signs > 0.0, None
+        solve, rises, before = self._blocks.pair(problem, rows), signs > 0.0, None
         beta = np.zeros(rows.size) if start is None else signs * start[place]
         for C in Cs:
             began = perf_counter()
@@ -85,7 +90,7 @@ class ClassPairs:
                 beta = growth(np.abs(beta), before * weights, C / before) * beta
             if before is not None or start is not None:
                 beta = box.balanced(np.clip(beta, box.low, box.high))
-            b, gap, primal, n_iter = pair.solve(box, beta, tol, limit)
+            b, gap, primal, n_iter = solve(box, beta, tol, limit)
             alpha, before = np.empty(rows.size), C
             alpha[place] = np.minimum(np.abs(beta), caps)
             yield SampleSolution(
@@ -126,26 +131,17 @@ class SmallBlocks:
         n_variables = sum(self._sizes[c].size for classes in self._pairs for c in classes)
         self._part = _MORE_DIGITS if n_variables <= _FEW else 1.0
 
-    def pair(self, problem: int, rows: np.ndarray) -> "_SmallPair":
-        """Return one of the problems, whose samples of positive sign come first."""
-        first, second = classes = self._pairs[problem]
-        blocks = self._blocks
+    def pair(self, problem: int, rows: np.ndarray) -> Solve:
+        """Return what solves a problem, whose samples of positive sign come first."""
+        return partial(self._solve, self._pairs[problem])
+
+    def _solve(self, classes, box: Box, beta, tol: float, limit: int) -> Found:
+        (first, second), blocks = classes, self._blocks
         values = blocks[first, first], blocks[second, second], blocks[classes], self._square_bias
-        errors = np.concatenate([self._sizes[first], self._sizes[second]]), self._relative
-        return _SmallPair(values, errors, self._missing, self._part)
-
-
-class _SmallPair:
-    """A problem of `SmallBlocks`."""
-
-    def __init__(self, values: tuple, errors: tuple, missing: float, part: float):
-        self._values, self._errors, self._missing, self._part = values, errors, missing, part
-
-    def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
-        """Improve beta (n_pair,); return intercept, bounds on gap and primal value, and steps."""
         bounds = box.target, box.low, box.high, box.free
+        sizes = np.concatenate([self._sizes[first], self._sizes[second]])
         steps, b, gap, primal = loops.solve_small_pair(
-            *self._values, *bounds, *self._errors, tol, tol * self._part, limit, beta
+            *values, *bounds, sizes, self._relative, tol, tol * self._part, limit, beta
         )
         if self._missing:
             b -= self._missing * fsum(beta)
@@ -223,14 +219,14 @@ class ClassBlocks:
             self._values(c, c) if rows.size <= whole else None for c, rows in enumerate(members)
         ]
 
-    def pair(self, problem: int, rows: np.ndarray) -> "_Pair | _LargePair":
-        """Return one of the problems, on the samples `rows` (n_pair,)."""
+    def pair(self, problem: int, rows: np.ndarray) -> Solve:
+        """Return what solves a problem, on the samples `rows` (n_pair,)."""
         classes = self._division.pairs[problem]
         own = [self._own[c] for c in classes]
         if own[0] is None or own[1] is None:
-            return _LargePair(Places(self._gram, rows), self._square_bias)
+            return partial(_solve_large, Places(self._gram, rows), self._square_bias)
         values = *own, self._values(*classes), self._square_bias
-        return _Pair(values, self._blocks, rows, self._relative[:, rows])
+        return _Pair(values, self._blocks, rows, self._relative[:, rows]).solve
 
     def _values(self, *classes: int) -> np.ndarray:
         """Return kernel values between two classes, kept or computed."""
@@ -247,22 +243,15 @@ class ClassBlocks:
         return out
 
 
-class _LargePair:
-    """A problem of `ClassBlocks` without a matrix."""
-
-    def __init__(self, values: Places, square_bias: float):
-        self._values, self._square_bias = values, square_bias
-
-    def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
-        """Improve beta (n_pair,); return intercept, bounds on gap and primal value, and steps."""
-        everyone, bias = np.arange(beta.size), self._square_bias
-        sets = WorkingSets(self._values, bias, self._values.diagonal + bias, limit)
-        engine = Engine(sets, tol, _SET)
-        point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, _LOOK)
-        engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
-        found = engine.finish(box, point)
-        beta[:] = point.beta
-        return found.b, found.gap, found.primal, engine.n_steps
+def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit: int) -> Found:
+    """Solve a problem of classes too large for a matrix."""
+    everyone = np.arange(beta.size)
+    engine = Engine(WorkingSets(values, bias, values.diagonal + bias, limit), tol, _SET)
+    point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, _LOOK)
+    engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
+    found = engine.finish(box, point)
+    beta[:] = point.beta
+    return found.b, found.gap, found.primal, engine.n_steps
 
 
 class _Pair:
@@ -277,8 +266,8 @@ class _Pair:
         self._relative = np.ascontiguousarray(relative)
         self._known = bool(np.isfinite(relative[0]).all())
 
-    def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
-        """Improve beta (n_pair,); return intercept, bounds on gap and primal value, and steps."""
+    def solve(self, box: Box, beta, tol: float, limit: int) -> Found:
+        """Improve beta (n_pair,) by stored values, and scores in double precision that matter."""
         f, errors = np.zeros((2, beta.size))
         if beta.any():
             self._scores(beta, f, errors)
