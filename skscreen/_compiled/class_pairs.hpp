@@ -189,8 +189,6 @@ class PairSolver {
   std::vector<uint8_t> inside_;
   int64_t size_ = 0, padded_ = 0;
 
-  static int64_t padded_for(int64_t size) { return (size + SMO_LANES - 1) / SMO_LANES * SMO_LANES; }
-
   Matrix<float> matrix() const {
     check_bounds(size_ * padded_ - 1, memory.size);
     return {memory.data, size_, padded_};
@@ -217,7 +215,7 @@ class PairSolver {
     const Box part{box.target, {low.data(), n}, {high.data(), n}, {}, box.free};
     PairSolver rough(K, part, start, gradient, memory);
     rough.size_ = few_first + few_second;
-    rough.padded_ = padded_for(rough.size_);
+    rough.padded_ = padded(rough.size_);
     for (int64_t k = 0; k < few_first; ++k) rough.W_[k] = k * m / few_first;
     for (int64_t k = 0; k < few_second; ++k) rough.W_[few_first + k] = m + k * others / few_second;
     rough.gather(few_first);
@@ -254,12 +252,12 @@ class PairSolver {
     int64_t size = 0;
     for (int64_t k = 0; k < n; ++k) size += rank_[k] <= 0.0;
     size = std::min((int64_t)(ROOM * size) + MORE, LARGEST - SMO_LANES);
-    padded_ = padded_for(size + GROWTH);
+    padded_ = padded(size + GROWTH);
     size_ = padded_ - GROWTH;
     double limit = INF;
     if (size_ >= n) {
       size_ = n;
-      padded_ = padded_for(n);
+      padded_ = padded(n);
     } else {
       std::vector<double> copy(rank_);
       limit = select(Array<double>{copy.data(), n}, size_ - 1);

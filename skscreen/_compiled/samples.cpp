@@ -8,43 +8,25 @@
 
 using namespace skscreen;
 
+// A pass over rows, which come as three arrays and their number of columns.
+template <class T, class Column, class Start, class... Others>
+static void bind_pass(nb::module_& m, const char* name,
+                      void (*pass)(const Rows<T, Column, Start>&, Others...)) {
+  m.def(
+      name,
+      [pass](Array<const T> data, Array<const Column> columns, Array<const Start> starts,
+             int64_t d, Others... others) { pass({data, columns, starts, d}, others...); },
+      ReleaseGIL());
+}
+
 template <class T, class Column, class Start>
 static void bind_rows(nb::module_& m) {
   using Data = Rows<T, Column, Start>;
-  using Entries = Array<const T>;
-  using Columns = Array<const Column>;
-  using Starts = Array<const Start>;
-  m.def(
-      "squared_norms",
-      [](Entries data, Columns columns, Starts starts, int64_t d, Array<double> out) {
-        squared_norms(Data{data, columns, starts, d}, out);
-      },
-      ReleaseGIL());
-  m.def(
-      "multiply",
-      [](Entries data, Columns columns, Starts starts, int64_t d, Array<const double> w,
-         Array<double> out) { multiply(Data{data, columns, starts, d}, w, out); },
-      ReleaseGIL());
-  m.def(
-      "multiply_transposed",
-      [](Entries data, Columns columns, Starts starts, int64_t d, Array<const double> scales,
-         Array<double> out) {
-        multiply_transposed(Data{data, columns, starts, d}, scales, out);
-      },
-      ReleaseGIL());
-  m.def(
-      "sparse_products",
-      [](Entries data, Columns columns, Starts starts, int64_t d, Matrix<double> out) {
-        sparse_products(Data{data, columns, starts, d}, out);
-      },
-      ReleaseGIL());
-  m.def(
-      "add_products",
-      [](Entries data, Columns columns, Starts starts, int64_t d, double bias,
-         Array<const int64_t> index, Array<const double> scales, Matrix<double> out) {
-        add_products(Data{data, columns, starts, d}, bias, index, scales, out);
-      },
-      ReleaseGIL());
+  bind_pass(m, "squared_norms", &squared_norms<Data>);
+  bind_pass(m, "multiply", &multiply<Data>);
+  bind_pass(m, "multiply_transposed", &multiply_transposed<Data>);
+  bind_pass(m, "sparse_products", &sparse_products<Data>);
+  bind_pass(m, "add_products", &add_products<Data>);
 }
 
 template <class T>

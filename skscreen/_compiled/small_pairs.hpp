@@ -119,9 +119,11 @@ class SmallPair {
         relative(relative), memory(new double[n * m]), K{memory.get(), n, m}, diagonal(m, 1.0),
         low(m), high(m), beta(m), g(m), f(n), errors(n), parts(n),
         losses(n) {
-    gather(values);
     for (int64_t k = 0; k < n; ++k) {
-      diagonal[k] = std::max(K(k, k), TINY);
+      double* row = K.row(k).data;
+      for (int64_t j = 0; j < n; ++j) row[j] = values(k, j) + values.square_bias;
+      std::fill(row + n, row + m, 0.0);
+      diagonal[k] = std::max(row[k], TINY);
       low[k] = box.low[k];
       high[k] = box.high[k];
     }
@@ -181,22 +183,7 @@ class SmallPair {
   // Scores of the point, bounds on their errors, and what each sample adds to the gap.
   std::vector<double> f, errors, parts, losses;
 
-  static int64_t padded(int64_t n) { return (n + SMO_LANES - 1) / SMO_LANES * SMO_LANES; }
-
   Array<double> part(std::vector<double>& values) const { return {values.data(), n}; }
-
-  void gather(const PairValues<double>& values) {
-    const int64_t few = values.m();
-    const double shift = values.square_bias;
-    for (int64_t i = 0; i < n; ++i) {
-      double* row = K.row(i).data;
-      for (int64_t j = 0; j < few; ++j)
-        row[j] = (i < few ? values.A(i, j) : values.AB(j, i - few)) + shift;
-      for (int64_t j = few; j < n; ++j)
-        row[j] = (i < few ? values.AB(i, j - few) : values.B(i - few, j - few)) + shift;
-      std::fill(row + n, row + m, 0.0);
-    }
-  }
 
   void take(const View& now, View& best, Array<double> point) const {
     best = now;

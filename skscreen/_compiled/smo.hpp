@@ -18,6 +18,8 @@ namespace skscreen {
 // Number of lanes in which maxima are taken; arrays are padded with samples that cannot move.
 constexpr int64_t SMO_LANES = 128;
 
+inline int64_t padded(int64_t n) { return (n + SMO_LANES - 1) / SMO_LANES * SMO_LANES; }
+
 // Moves of two samples that gain most, within bounds of the moves.
 //
 // j moves as if i could follow freely, then i within its bounds. Where i stops at a bound it does

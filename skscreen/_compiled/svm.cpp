@@ -9,7 +9,10 @@
 using namespace skscreen;
 
 using Reals = Array<const double>;
-using Values = Matrix<const float>;
+// A `Box` and `PairValues`.
+using Bounds = std::tuple<Reals, Reals, Reals, Reals, bool, double>;
+template <class T>
+using Values = std::tuple<Matrix<const T>, Matrix<const T>, Matrix<const T>, double>;
 
 // Loops over the kernel matrix of a working set, in single or double precision.
 template <class T>
@@ -32,65 +35,57 @@ static void bind_working_set(nb::module_& m) {
   m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
 }
 
-// The certificate of points: a box is target, low, high, shifts, free, outer_sum.
+// The certificate of points.
 static void bind_certificate(nb::module_& m) {
   m.def(
       "view",
-      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer, Reals beta,
-         Reals g) {
-        const View found = view({target, low, high, shifts, free, outer}, beta, g);
+      [](const Bounds& box, Reals beta, Reals g) {
+        const View found = view(as<Box>(box), beta, g);
         return std::make_tuple(found.b, found.gap, found.primal);
       },
       ReleaseGIL());
   m.def(
       "certify",
-      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer, Reals beta,
-         Reals f, Reals errors, Array<double> parts, Array<double> losses) {
-        const Box box{target, low, high, shifts, free, outer};
-        const View found = certify(box, beta, f, errors, parts, losses);
+      [](const Bounds& box, Reals beta, Reals f, Reals errors, Array<double> parts,
+         Array<double> losses) {
+        const View found = certify(as<Box>(box), beta, f, errors, parts, losses);
         return std::make_tuple(found.b, found.gap, found.primal);
       },
       ReleaseGIL());
   m.def(
       "stretch",
-      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer, Reals beta,
-         Reals f, Reals errors) {
-        const Box box{target, low, high, shifts, free, outer};
-        const auto [factor, found] = stretch(box, beta, f, errors);
+      [](const Bounds& box, Reals beta, Reals f, Reals errors) {
+        const auto [factor, found] = stretch(as<Box>(box), beta, f, errors);
         return std::make_tuple(factor, found.b, found.gap, found.primal);
       },
       ReleaseGIL());
   m.def(
-      "balance",
-      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer,
-         Array<double> beta) { balance({target, low, high, shifts, free, outer}, beta); },
+      "balance", [](const Bounds& box, Array<double> beta) { balance(as<Box>(box), beta); },
       ReleaseGIL());
 }
 
 static void bind_class_pairs(nb::module_& m) {
   m.def(
       "improve_pair",
-      [](Values A, Values B, Values AB, double square_bias, Reals target, Reals low, Reals high,
-         bool free, Array<double> beta, Array<double> f, Array<double> errors, Reals relative,
-         double tol, int64_t steps, Array<float> memory) {
-        return improve_pair({A, B, AB, square_bias}, {target, low, high, {}, free}, beta, f,
-                            errors, relative, tol, steps, memory);
+      [](const Values<float>& K, const Bounds& box, Array<double> beta, Array<double> f,
+         Array<double> errors, Reals relative, double tol, int64_t steps, Array<float> memory) {
+        return improve_pair(as<PairValues<float>>(K), as<Box>(box), beta, f, errors, relative, tol,
+                            steps, memory);
       },
       ReleaseGIL());
   m.def(
       "pair_scores",
-      [](Values A, Values B, Values AB, double square_bias, Reals beta, Reals relative,
-         Array<double> f, Array<double> errors) {
-        pair_scores({A, B, AB, square_bias}, beta, relative, f, errors);
+      [](const Values<float>& K, Reals beta, Reals relative, Array<double> f,
+         Array<double> errors) {
+        pair_scores(as<PairValues<float>>(K), beta, relative, f, errors);
       },
       ReleaseGIL());
   m.def("bounded_scores", &bounded_scores, ReleaseGIL());
   m.def(
       "solve_small_pair",
-      [](Matrix<const double> A, Matrix<const double> B, Matrix<const double> AB,
-         double square_bias, Reals target, Reals low, Reals high, bool free, Reals sizes,
-         double relative, double tol, double enough, int64_t limit, Array<double> beta) {
-        return SmallPair({A, B, AB, square_bias}, {target, low, high, {}, free}, sizes, relative)
+      [](const Values<double>& K, const Bounds& box, Reals sizes, double relative, double tol,
+         double enough, int64_t limit, Array<double> beta) {
+        return SmallPair(as<PairValues<double>>(K), as<Box>(box), sizes, relative)
             .solve(beta, tol, enough, limit);
       },
       ReleaseGIL());

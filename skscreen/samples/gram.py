@@ -113,7 +113,8 @@ class Gram:
         if fits and not in_tiles:
             # What has told that there is to be a matrix takes memory.
             vars(self).pop("blocks", None)
-            self.whole = self._whole()
+            key, compute = (kernel, gamma, degree, coef0), self._compute_whole
+            self.whole = compute() if self._shared is None else self._shared.kernel(key, compute)
 
     @cached_property
     def blocks(self) -> KernelBlocks:
@@ -201,12 +202,6 @@ class Gram:
             part = np.arange(first, min(first + 16, self.n))
             out[part] = np.diagonal(self.compute(part, part))
         return out
-
-    def _whole(self) -> np.ndarray:
-        if self._shared is None:
-            return self._compute_whole()
-        key = self.kernel, self.gamma, self.degree, self.coef0
-        return self._shared.kernel(key, self._compute_whole)
 
     def _compute_whole(self) -> np.ndarray:
         if self.kernel == "precomputed":

@@ -80,7 +80,8 @@ class Kernel:
                 out[part] = blocks.combine(dual_coef)
             return out
         # There may be no support vectors if the tolerance is large.
-        for part in _batches(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
+        n_rows = get_config()["working_memory"] * 2**20 // max(8 * len(dual_coef), 1)
+        for part in gen_batches(X.shape[0], max(int(n_rows), 1)):
             out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out
 
@@ -181,12 +182,6 @@ def as_given(X):
 def is_table(X) -> bool:
     """Whether samples have columns, which can be counted."""
     return len(getattr(X, "shape", ())) == 2
-
-
-def _batches(n: int, width: int) -> Iterator[slice]:
-    """Split n rows of kernel values into batches that fit scikit-learn's `working_memory`."""
-    n_rows = int(get_config()["working_memory"] * 2**20 // (8 * width))
-    return gen_batches(n, max(n_rows, 1))
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:

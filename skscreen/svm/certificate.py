@@ -70,7 +70,7 @@ class Box:
         return np.where(self.low < 0.0, -1.0, 1.0)
 
     @cached_property
-    def _arrays(self) -> tuple:
+    def arrays(self) -> tuple:
         """What compiled loops take."""
         shifts = _NONE if self.shifts is None else self.shifts
         return self.target, self.low, self.high, shifts, self.free, self.outer_sum
@@ -80,7 +80,7 @@ class Box:
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
         g = self.target - f
-        b, gap, primal = loops.view(*self._arrays, beta, g)
+        b, gap, primal = loops.view(self.arrays, beta, g)
         return View(b, g - b, gap, primal)
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -89,7 +89,7 @@ class Box:
     ) -> tuple[View, np.ndarray, np.ndarray]:
         """Return the largest gap for scores within errors; what samples and errors add, (m,)."""
         parts, losses = np.empty((2, beta.size))
-        b, gap, primal = loops.certify(*self._arrays, beta, f, errors, parts, losses)
+        b, gap, primal = loops.certify(self.arrays, beta, f, errors, parts, losses)
         return View(b, self.target - f - b, gap, primal), parts, losses
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -97,7 +97,7 @@ class Box:
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[float, View] | None:
         """Return a factor that brings scores, within errors, to their targets; the view there."""
-        factor, b, gap, primal = loops.stretch(*self._arrays, beta, f, errors)
+        factor, b, gap, primal = loops.stretch(self.arrays, beta, f, errors)
         return (factor, View(b, self.target - factor * f - b, gap, primal)) if factor else None
 
     def losses(self, g: np.ndarray) -> np.ndarray:
@@ -129,5 +129,5 @@ class Box:
         if not self.free or beta.sum() == 0.0:
             return beta
         beta = np.array(beta)
-        loops.balance(*self._arrays, beta)
+        loops.balance(self.arrays, beta)
         return beta

@@ -138,10 +138,9 @@ class SmallBlocks:
     def _solve(self, classes, box: Box, beta, tol: float, limit: int) -> Found:
         (first, second), blocks = classes, self._blocks
         values = blocks[first, first], blocks[second, second], blocks[classes], self._square_bias
-        bounds = box.target, box.low, box.high, box.free
         sizes = np.concatenate([self._sizes[first], self._sizes[second]])
         steps, b, gap, primal = loops.solve_small_pair(
-            *values, *bounds, sizes, self._relative, tol, tol * self._part, limit, beta
+            values, box.arrays, sizes, self._relative, tol, tol * self._part, limit, beta
         )
         if self._missing:
             b -= self._missing * fsum(beta)
@@ -275,15 +274,15 @@ class _Pair:
             hard = self._hard_margin(box, beta, f, errors, tol)
             if hard is not None:
                 return hard.b, hard.gap, hard.primal, 0
-        steps, before, bounds = 0, np.inf, (box.target, box.low, box.high, box.free)
+        steps, before = 0, np.inf
         tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
         # Room for the matrix of a working set.
         memory = np.empty((min(beta.size, _LARGEST) + loops.SMO_LANES) ** 2, np.float32)
         for _ in range(_PASSES):
             enough = max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
             steps += loops.improve_pair(
-                *self._values, *bounds, beta, f, errors, self._relative[0], enough, limit - steps,
-                memory,
+                self._values, box.arrays, beta, f, errors, self._relative[0], enough,
+                limit - steps, memory,
             )  # fmt: skip
             view = self._certified(box, beta, f, errors, tol)
             if view.gap <= tol * view.primal or not view.gap < _SLOW * before or steps >= limit:
@@ -333,7 +332,7 @@ class _Pair:
     def _scores(self, beta, f, errors) -> None:
         """Write scores and error bounds, from stored kernel values if their errors are known."""
         if self._known:
-            loops.pair_scores(*self._values, beta, self._relative[0], f, errors)
+            loops.pair_scores(self._values, beta, self._relative[0], f, errors)
         else:
             f[:], errors[:] = self._in_double(beta, np.arange(beta.size))
 
