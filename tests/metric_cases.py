@@ -46,10 +46,10 @@ def explicit(X, triplets, model):
     return Explicit(item_matrices(X, triplets, model.diagonal), gamma)
 
 
-def path_ball(evaluation, lam, reference_lam, margins):
+def path_ball(evaluation, lam, reference_lam):
     """RPB (Theorem J5): RRPB for a reference that is exact, which no solver gives."""
     radius = 0.5 * abs(reference_lam - lam) / lam * np.linalg.norm(evaluation.point.value)
-    ball = bounds.rrpb_ball(evaluation, lam, reference_lam, margins)
+    ball = bounds.rrpb_ball(evaluation, lam, reference_lam)
     return replace(ball, radius=float(radius))
 
 

@@ -279,7 +279,7 @@ class Case:
     def all_linear(self):
         """Problem, objective, evaluation and ball where every item is in its linear part."""
         problem = self.problem()
-        lam_max, S = problem.lam_max()
+        lam_max, S = problem.lam_max, problem.first
         lam = 1.5 * lam_max
         objective = problem.at(lam, self.proximal())
         evaluation = objective.evaluate(S.scaled(1.0 / lam))
@@ -287,7 +287,7 @@ class Case:
             problem,
             objective,
             evaluation,
-            gap_ball(evaluation, lam, lam, problem.geometry.margins),
+            gap_ball(evaluation, lam, lam),
         )
 
     def proximal(self, alpha=None):
@@ -322,8 +322,8 @@ def _optimum(case, lam):
 
 def item_margins(geometry, margins):
     """Margin of every item of a geometry in the order of item numbers."""
-    rows, places = geometry.list_items()
-    order = np.argsort(geometry.item_numbers(rows, places))
+    rows, places = geometry.items.listed()
+    order = np.argsort(geometry.items.numbers(rows, places))
     return (margins.far[places] - margins.near[rows])[order]
 
 

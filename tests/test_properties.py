@@ -15,6 +15,7 @@ from rtlm_reference import (
     wrong_decisions,
 )
 
+from skscreen.metric_learning.learning import unit_of_lam
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
@@ -59,10 +60,10 @@ def build(X, items, gamma, diagonal):
     return Problem(Comparisons(X, items), loss, PSDCone())
 
 
-def solve(problem, lam, lam_max, first, options=None):
+def solve(problem, lam, options=None):
     """Last solution of an approach to one lambda."""
     with time_limit(5):
-        steps = list(PathSolver(problem, first).approach(lam, lam_max, options or Options()))
+        steps = list(PathSolver(problem).approach(lam, options or Options()))
     return steps[-1][1]
 
 
@@ -84,9 +85,8 @@ fractions = st.sampled_from([1.0, 0.3, 0.03, 0.003])
 def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal, k, fraction):
     X, y = data
     problem = build(X, triplets_from_labels(X, y, k), gamma, diagonal)
-    lam_max, first = problem.lam_max()
-    lam = fraction * lam_max if lam_max else 1.0
-    solution = solve(problem, lam, lam_max, first)
+    lam = fraction * unit_of_lam(problem)
+    solution = solve(problem, lam)
     assert solution.converged
     certificate = solution.certificate
     assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
@@ -99,12 +99,11 @@ def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal
 def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fraction, rule):
     X, y = data
     problem = build(X, triplets_from_labels(X, y, k), gamma, diagonal)
-    lam_max, first = problem.lam_max()
-    lam = fraction * lam_max if lam_max else 1.0
+    lam = fraction * unit_of_lam(problem)
     objectives = []
     for screening in (False, True):
         options = Options(PaperScreening(tuple(BOUNDS), rule), screening, screen_every=3)
-        solution = solve(problem, lam, lam_max, first, options)
+        solution = solve(problem, lam, options)
         objectives.append(solution.certificate.primal)
     assert abs(objectives[0] - objectives[1]) <= 1e-6 * objectives[0]
 
@@ -117,9 +116,8 @@ def test_on_wild_data_the_solver_ends_and_tells_how_far_it_got(data, gamma, diag
     triplets = brute_force_triplets(X, y, k)
     explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
     problem = build(X, triplets_from_array(triplets), gamma, diagonal)
-    lam_max, first = problem.lam_max()
-    lam = fraction * lam_max if lam_max else 1.0
-    solution = solve(problem, lam, lam_max, first, Options(max_iter=300))
+    lam = fraction * unit_of_lam(problem)
+    solution = solve(problem, lam, Options(max_iter=300))
     certificate = solution.certificate
     assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
     assert certificate.gap >= 0.0
@@ -148,17 +146,16 @@ def test_no_decision_contradicts_a_certified_solution(
     triplets = brute_force_triplets(X, y, k)
     explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
     problem = build(X, triplets_from_array(triplets), gamma, diagonal)
-    lam_max, first = problem.lam_max()
-    reference_lam = fraction * lam_max if lam_max else 1.0
+    reference_lam = fraction * unit_of_lam(problem)
     lam = ratio * reference_lam
     best = optimum(explicit, lam)
     # A reference as loose as asked for, at another lambda, with dual variables of its own.
     proximal = None if gamma else Proximal(0.05, np.ones(len(triplets)))
     options = Options(tol=tol, screening=False, max_iter=1000)
-    solution = solve(problem, reference_lam, lam_max, first, options)
+    solution = solve(problem, reference_lam, options)
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():
-        ball = bound(evaluation, lam, reference_lam, problem.geometry.margins)
+        ball = bound(evaluation, lam, reference_lam)
         for rule in RULES:
             decisions = np.zeros(len(triplets), dtype=np.int8)
             screen(problem.at(lam), [ball], decisions, rule)
@@ -181,17 +178,17 @@ def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
     A = [u**2 if diagonal else u[:, :, None] * u[:, None, :] for u in A]
     explicit = Explicit(A[1] - A[0], gamma, thresholds, weights=weights)
     problem = build(X, comparisons_from_arrays(near, far, thresholds, weights), gamma, diagonal)
-    lam_max, first = problem.lam_max()
+    lam_max = problem.lam_max
     if not lam_max:
         return
     reference_lam = fraction * lam_max
     lam = ratio * reference_lam
     best = optimum(explicit, lam)
     proximal = None if gamma else Proximal(0.05, np.ones(m))
-    solution = solve(problem, reference_lam, lam_max, first, Options(max_iter=300))
+    solution = solve(problem, reference_lam, Options(max_iter=300))
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():
-        ball = bound(evaluation, lam, reference_lam, problem.geometry.margins)
+        ball = bound(evaluation, lam, reference_lam)
         decisions = np.zeros(m, dtype=np.int8)
         screen(problem.at(lam), [ball], decisions)
         assert wrong_decisions(explicit, best, decisions) == 0, name
@@ -206,14 +203,14 @@ def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset
     triplets = brute_force_triplets(X, y, 2)
     explicit = Explicit(item_matrices(X, triplets, diagonal), 0.05)
     problem = build(X, triplets_from_array(triplets), 0.05, diagonal)
-    lam_max, _ = problem.lam_max()
+    lam_max = problem.lam_max
     if not lam_max:
         return
     lam = 0.1 * lam_max
     best = optimum(explicit, lam)
     evaluation = problem.at(lam).evaluate(problem.domain.project(best.theta))
     for name, bound in BOUNDS.items():
-        ball = bound(evaluation, lam, lam, problem.geometry.margins)
+        ball = bound(evaluation, lam, lam)
         for rule in RULES:
             decisions = np.zeros(len(triplets), dtype=np.int8)
             screen(problem.at(lam), [ball], decisions, rule)
@@ -228,7 +225,7 @@ def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal)
     triplets = brute_force_triplets(X, y, 2)
     explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
     problem = build(X, triplets_from_array(triplets), gamma, diagonal)
-    lam_max, S = problem.lam_max()
+    lam_max, S = problem.lam_max, problem.first
     lam = 0.1 * lam_max if lam_max else 1.0
     best = optimum(explicit, lam)
     lowest = best.primal - best.gap

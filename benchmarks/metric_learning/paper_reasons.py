@@ -19,7 +19,7 @@ from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.path_solver import Warm
 from skscreen.metric_learning.problem import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
-from skscreen.metric_learning.problem.domains import Domain, Point
+from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.solvers import projected_gradient, solution
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 
@@ -86,9 +86,9 @@ def reasons(X, y, name: str, **options) -> None:
     )
 
 
-def last_solution(warm: Warm, lam: float, domain: Domain) -> Point:
+def last_solution(warm: Warm, lam: float) -> Point:
     """Start where the last lambda ended."""
-    return warm.solution.point
+    return warm.evaluation.point
 
 
 class NoMemory(AndersonMemory):
@@ -117,10 +117,9 @@ class TripletwiseComparisons(Comparisons):
         """Compute value and adjoint one by one; the error bound is the usual one."""
         _value, adjoint, error = super().loss(margins, loss)
         adjoint, items = np.zeros_like(adjoint), self.items
-        far = items.far if items.places is None else items.far[items.places]
         value = triplet_pass(
-            self.X, margins.metric, items.near, far, items.start, items.stop, loss.threshold,
-            loss.width, adjoint,
+            self.X, margins.metric, items.near, items.at_places, items.start, items.stop,
+            loss.threshold, loss.width, adjoint,
         )  # fmt: skip
         return value, adjoint, error
 

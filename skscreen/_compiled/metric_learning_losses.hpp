@@ -1,5 +1,7 @@
-// Passes over comparisons: sums of losses, dual variables (metric_learning/problem/pair_loops.py
-// and sorted_loops.py).
+// Passes over comparisons: sums of losses, dual variables (metric_learning/problem/loss_sums.py).
+//
+// Arrays with a place for each near pair have its far places start:stop, thresholds and scales; the
+// weights of near pairs and of far places that passes fill or add to are without the scales.
 #pragma once
 
 #include <algorithm>
@@ -155,7 +157,20 @@ inline double largest_ratio(Ranges start, Ranges stop, Array<const double> near_
   return largest;
 }
 
-// --- Passes that look at few items: see metric_learning/problem/sorted_loops.py ---
+// --- Passes that look at few items ---
+//
+// Near pairs that share far places have one threshold and one weight. For one with level c =
+// threshold + distance, far places at distances u < c - width have alpha = 1 and those at u > c have
+// alpha = 0. They are stored in the order of their distances at the last reference. Running extremes
+// over them tell, by bisection, up to where all are of the first kind and from where on all are of
+// the second: the former need only their number and the sum of their distances (a difference of
+// prefix sums), the latter nothing, and what is left in between is looked at item by item. The less
+// the order has changed since, the less that is; with the right order it is the quadratic piece. So
+// m near pairs and k far places cost O(k + m log k) and the items in between instead of m k,
+// whatever their ranges.
+//
+// Dual variables are those of `loss_pass` item by item: no rounding error of the prefix sums enters
+// them or their sums, only the value has one, and its bound is returned.
 
 // Number of rows whose sums are added up separately, which keeps rounding errors small.
 constexpr int64_t ROWS_PER_SUM = 1024;

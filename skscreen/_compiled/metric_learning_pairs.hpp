@@ -1,4 +1,5 @@
-// Loops over pairs of points and over far places: see metric_learning/problem/pair_loops.py.
+// Loops over pairs of points and over far places (metric_learning/problem/items.py has a picture).
+// Pairs are rows of two indices of data; loops fill or add to their last arrays.
 #pragma once
 
 #include <algorithm>

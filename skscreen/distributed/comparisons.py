@@ -8,10 +8,12 @@ which a part will compute them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
 from typing import Self
 
 import numpy as np
 from dask.sizeof import sizeof
+from distributed import Client
 
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
@@ -48,11 +50,7 @@ class PartitionedDecision:
 
 
 class PartitionedComparisons:
-    """Comparisons in parts on workers; does what solver and screening ask of `Comparisons`.
-
-    Sums are taken in the order of the parts, so that they do not depend on which worker did what.
-    The parts are of type `kind`; `has_long_rows` tells whether any of them has.
-    """
+    """Comparisons in parts on workers; does what solver and screening ask of `Comparisons`."""
 
     # Single items are on the workers, so the interior-point method is not used, and the work of an
     # evaluation is not needed.
@@ -60,32 +58,21 @@ class PartitionedComparisons:
     evaluation_work = 0.0
 
     def __init__(
-        self,
-        parts: Parts,
-        kind: type[Comparisons],
-        n_features: int,
-        n_items: int,
+        self, parts: Parts, kind: type[Comparisons], n_features: int, n_items: int,
         has_long_rows: bool,
-    ):
+    ):  # fmt: skip
+        # In a fixed order, so that sums do not depend on which worker did what.
         self.parts, self.kind = parts, kind
         self.n_features, self.n_items = n_features, n_items
         self.has_long_rows = has_long_rows
 
     @classmethod
     def from_labels(
-        cls,
-        client,
-        X: np.ndarray,
-        codes: np.ndarray,
-        n_neighbors: int | None,
-        kind: type[Comparisons],
-        n_parts: int | None = None,
-    ) -> Self:
-        """Build the triplets of nearest neighbours of X (n, d), of classes (n,), on workers.
-
-        X goes to every worker that builds a part; there is one for each thread unless `n_parts` is
-        given.
-        """
+        cls, client: Client, X: np.ndarray, codes: np.ndarray, n_neighbors: int | None,
+        kind: type[Comparisons], n_parts: int | None = None,
+    ) -> Self:  # fmt: skip
+        """Build the triplets of nearest neighbours of X (n, d), of classes (n,), on workers."""
+        # X goes to every worker that builds a part; by default there is one for each thread.
         places = addresses(client)
         # Sorted by class, so that the anchors of a part share neighbours.
         order = locality_order(X, codes)
@@ -103,7 +90,8 @@ class PartitionedComparisons:
             for k, own in enumerate(anchors)
         ]  # fmt: skip
         parts = Parts(client, futures)
-        counts, long = zip(*parts.map(rtlm_count), strict=True)
+        sizes = parts.map(attrgetter("n_items", "has_long_rows"), name="rtlm_count")
+        counts, long = zip(*sizes, strict=True)
         return cls(parts, kind, X.shape[1], sum(counts), any(long))
 
     def _like(self, parts: Parts, n_items: int) -> Self:
@@ -178,10 +166,15 @@ class PartitionedComparisons:
 @decide_items.register
 def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, hook):
     """Decide on the workers; `codes`, a number for every item, would have to come to the driver."""
+    known = [
+        (replace(ball, terms=()), [(share, margins.point) for share, margins in ball.terms])
+        for ball in balls
+    ]
     decisions = geometry.parts.then(
-        rtlm_decide, balls, hook, objective.loss, objective.domain, objective.lam
+        rtlm_decide, known, hook, objective.loss, objective.domain, objective.lam
     )
-    n_zero, n_linear = np.sum(decisions.map(rtlm_decided), axis=0)
+    counts = decisions.map(attrgetter("n_zero", "n_linear"), name="rtlm_decided")
+    n_zero, n_linear = np.sum(counts, axis=0)
     return PartitionedDecision(decisions, int(n_zero), int(n_linear))
 
 
@@ -189,9 +182,10 @@ def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, hook
 def _(geometry: PartitionedComparisons, decision: PartitionedDecision, loss: SmoothedHinge):
     """Compact on the workers."""
     kept = geometry.parts.then(rtlm_undecided, loss, each=[decision.decisions])
-    adjoints, errors, constants = zip(*kept.map(rtlm_linear_part), strict=True)
+    parts = kept.map(itemgetter(1), name="rtlm_linear_part")
+    adjoints, errors, constants = zip(*parts, strict=True)
     n_items = geometry.n_items - decision.n_zero - decision.n_linear
-    reduced = geometry._like(kept.then(rtlm_part), n_items)
+    reduced = geometry._like(kept.then(itemgetter(0), name="rtlm_part"), n_items)
     return reduced, (*reduced._sum(adjoints, errors), sum(constants))
 
 
@@ -212,11 +206,6 @@ def rtlm_triplets(X, codes, anchors, n_neighbors, kind) -> Comparisons:
     return kind(X, items).restrict(items.start, items.stop)
 
 
-def rtlm_count(part: Comparisons) -> tuple[int, bool]:
-    """Return the number of items, and whether rows are long."""
-    return part.n_items, part.has_long_rows
-
-
 def _call(part: Comparisons, method: str, point: Point | None, *args):
     with blas_threads_for(part.n_features):
         margins = [] if point is None else [part.margins(point)]
@@ -230,40 +219,21 @@ def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:
 
 
 def rtlm_decide(
-    part: Comparisons,
-    balls: Sequence[Ball],
-    hook: Hook | None,
-    loss: SmoothedHinge,
-    domain: Domain,
-    lam: float,
-) -> Decision:
-    """Screen a part by balls whose margins are yet to be computed."""
+    part: Comparisons, balls: Sequence[tuple[Ball, Sequence[tuple[float, Point]]]],
+    hook: Hook | None, loss: SmoothedHinge, domain: Domain, lam: float,
+) -> Decision:  # fmt: skip
+    """Screen a part by balls whose margins, at the given points, are yet to be computed."""
     with blas_threads_for(part.n_features):
         known = [
-            replace(ball, terms=tuple((share, part.margins(at.point)) for share, at in ball.terms))
-            for ball in balls
+            replace(ball, terms=tuple((share, part.margins(point)) for share, point in points))
+            for ball, points in balls
         ]
         # Items that were fixed before do not matter for decisions about others.
         objective = Objective(part, loss, domain, lam, np.zeros(part.shape))
         return decide(objective, known, hook=hook)
 
 
-def rtlm_decided(decision: Decision) -> tuple[int, int]:
-    """Count what was decided."""
-    return decision.n_zero, decision.n_linear
-
-
 def rtlm_undecided(part: Comparisons, loss: SmoothedHinge, decision: Decision):
     """Compact a part; also the linear part of what leaves it."""
     with blas_threads_for(part.n_features):
         return keep_undecided(part, decision, loss)
-
-
-def rtlm_linear_part(kept: tuple):
-    """Return the linear part of what has left."""
-    return kept[1]
-
-
-def rtlm_part(kept: tuple) -> Comparisons:
-    """Return the compacted part."""
-    return kept[0]

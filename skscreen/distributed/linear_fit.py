@@ -61,19 +61,20 @@ def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
     part = joined(data.blocks.map(thinned, step))
     local = replace(problems, Cs=problems.Cs * (data.n / part.codes.size))
     rough = tol if step == 1 else _ROUGH
-    for found in Newton(LocalRows(part), local, W, rough).passes(_MOST_PASSES):  # noqa: B007
+    newton = Newton(LocalRows(part), local, W, rough)
+    for _ in newton.passes(_MOST_PASSES):
         pass
-    return found.W.copy()
+    return newton.best.W.copy()
 
 
 def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> Iterate:
     """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
-    rows = ClusterRows(data.blocks)
+    rows, tol, began = ClusterRows(data.blocks), float(model.tol), perf_counter()
     most = _MOST_PASSES if model.max_iter is None else model.max_iter
-    history, began, found, tol = [], perf_counter(), None, float(model.tol)
+    newton, history = Newton(rows, problems, start, tol), list[tuple]()
     with Tasks(model, None, "pass") as tasks:
         try:
-            for found in Newton(rows, problems, start, tol).passes(most):
+            for found in newton.passes(most):
                 worst = int(np.argmax(found.gap))
                 gap, primal, dual = found.gap[worst], found.primal[worst], found.dual[worst]
                 seconds = perf_counter() - began
@@ -82,10 +83,9 @@ def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> I
                 if tasks.end_task(_progress(gap, tol), f"gap {gap:.1e}"):
                     break
         except LOST as error:
-            if found is None:
-                raise RuntimeError(
-                    f"The Dask cluster was lost in the first pass: {error}"
-                ) from error
+            if not history:
+                what = f"The Dask cluster was lost in the first pass: {error}"
+                raise RuntimeError(what) from error
             raise RuntimeError(
                 f"The Dask cluster was lost in pass {rows.n_passes} ({error}). coef_, intercept_ "
                 f"and dual_gap_ hold the last iterate, of relative gap {model.dual_gap_:.1e}; set "
@@ -98,7 +98,7 @@ def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> I
             "max_iter.",
             ConvergenceWarning,
         )
-    return found
+    return newton.best
 
 
 def _progress(gap: float, tol: float) -> float:

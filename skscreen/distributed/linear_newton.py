@@ -20,6 +20,7 @@ for solving Lasso problems, SIAM J. Optim. 28.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -33,7 +34,6 @@ from skscreen.distributed.linear_passes import (
     Task,
     linear_pass,
     linear_product,
-    linear_sums,
 )
 from skscreen.distributed.parts import Parts, sent
 from skscreen.distributed.rows import Block
@@ -102,24 +102,20 @@ class Iterate:
 
 
 class Newton:
-    """All problems on their way from W (n, D), to relative gaps of `tol`.
-
-    Each pass moves those that are not solved yet.
-    """
+    """All problems on their way from W (n, D), to relative gaps of `tol`."""
 
     def __init__(
         self, rows: "LocalRows | ClusterRows", problems: Problems, W: np.ndarray, tol: float
     ):
         self._rows, self._problems, self._tol = rows, problems, tol
         n = problems.Cs.size
-        self._last = None
         self._widths = np.full(n, _FIRST_WIDTH if W.any() else _WIDEST_WIDTH)
         # Where each problem is, its step from there, and the length that is tried.
         self._W, self._step, self._length = W.copy(), np.zeros_like(W), np.ones(n)
         self._objective = np.full(n, np.inf)
         self._taken, self._moved = np.zeros(n, bool), np.zeros(n, bool)
         self._n_passes = np.zeros(n, int)
-        self._best = Iterate(W.copy(), np.full(n, np.inf), np.full(n, -np.inf))
+        self.best = Iterate(W.copy(), np.full(n, np.inf), np.full(n, -np.inf))
 
     def passes(self, max_iter: int) -> Iterator[Iterate]:
         """Yield the best iterate after each pass, of `max_iter` at most."""
@@ -127,8 +123,8 @@ class Newton:
         for _ in range(max_iter):
             better = self._pass(columns)
             failures = 0 if better else failures + 1
-            yield self._best
-            columns = np.flatnonzero(self._best.gap > self._tol)
+            yield self.best
+            columns = np.flatnonzero(self.best.gap > self._tol)
             if columns.size == 0 or failures == _MOST_FAILURES:
                 return
 
@@ -143,7 +139,7 @@ class Newton:
             np.column_stack((widths, narrow) if problems.hinge else (np.empty((n, 0)),)),
             problems.scale, problems.with_matrix,
         )  # fmt: skip
-        sums, self._last = self._rows.evaluate(self._last, W, task)
+        sums = self._rows.evaluate(W, task)
         self._n_passes[columns] += 1
         points = [_Point.of(W, C, own) for own in sums]
         better = [self._improve(columns, point) for point in points]
@@ -163,7 +159,7 @@ class Newton:
 
     def _improve(self, columns: np.ndarray, point: "_Point") -> bool:
         """Keep points with a smaller gap than the best so far; return whether there is one."""
-        best = self._best
+        best = self.best
         better = point.gap < (best.primal - best.dual)[columns]
         own = columns[better]
         best.W[own] = point.W[better]
@@ -171,11 +167,9 @@ class Newton:
         return bool(better.any())
 
     def _judge(self, columns, W, slopes) -> tuple[np.ndarray, np.ndarray]:
-        """Return which steps (n,) are taken, and the lengths to try of those that are too long.
-
-        `slopes` (n, lengths) are those of the losses along W - start. The slope of the objective is
-        piecewise linear and ascending: its root is found between the lengths where it is known.
-        """
+        """Return which steps (n,) are taken, and the lengths to try of those that are too long."""
+        # `slopes` (n, lengths) are those of the losses along W - start. The slope of the objective
+        # is piecewise linear and ascending: its root is between lengths where it is known.
         change = W - self._W[columns]
         square, linear = _dots(change, change), _dots(change, self._W[columns])
         total = slopes + linear[:, None] + LENGTHS * square[:, None]
@@ -227,9 +221,7 @@ class Newton:
         for _ in range(_MOST_PRODUCTS):
             if (size <= wanted).all():
                 break
-            image = direction + C * self._rows.product(
-                self._last, direction, moves, self._problems.scale
-            )
+            image = direction + C * self._rows.product(direction, moves, self._problems.scale)
             curvature = _dots(direction, image)
             length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0.0)
             length[size <= wanted] = 0.0
@@ -313,19 +305,21 @@ def _each(factors: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 class LocalRows:
-    """One block here, in the driver."""
+    """One block here, in the driver, and the last pass over it."""
 
     def __init__(self, block: Block):
         self._block = block
+        self._last: Passed | None = None
 
-    def evaluate(self, last: Passed | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Passed]:
-        """Return sums at W, and the pass for the next one."""
-        passed = linear_pass(self._block, last, W, task)
-        return passed[0], passed
+    def evaluate(self, W: np.ndarray, task: Task) -> list[Sums]:
+        """Return sums at W."""
+        self._last = linear_pass(self._block, W, task, self._last)
+        return self._last[0]
 
-    def product(self, last: Passed, V: np.ndarray, variants: np.ndarray, scale: float):
-        """Return products of the second derivatives with V."""
-        return linear_product(self._block, last, V, variants, scale)
+    def product(self, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+        """Return products of the second derivatives of the last pass with V."""
+        assert self._last is not None
+        return linear_product(self._block, V, variants, scale, self._last)
 
 
 class ClusterRows:
@@ -333,27 +327,23 @@ class ClusterRows:
 
     def __init__(self, blocks: Parts):
         self._blocks, self.n_passes = blocks, 0
+        self._last: Parts | list[None] = [None] * len(blocks)
 
-    def evaluate(self, last: Parts | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Parts]:
-        """Return sums at W, and the pass of each block for the next one."""
+    def evaluate(self, W: np.ndarray, task: Task) -> list[Sums]:
+        """Return sums at W."""
         self.n_passes += 1
-        each = [[None] * len(self._blocks) if last is None else last]
-        results = self._blocks.then(
-            linear_pass,
-            each=[*each, [self._shared(W)] * len(self._blocks), [task] * len(self._blocks)],
-        )
-        total, *others = results.map(linear_sums)
+        self._last = self._blocks.then(linear_pass, self._shared(W), task, each=[self._last])
+        total, *others = self._last.map(itemgetter(0), name="linear_sums")
         for sums in others:
             for mine, theirs in zip(total, sums, strict=True):
                 mine.add(theirs)
-        return total, results
+        return total
 
-    def product(self, last: Parts, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
-        """Return products of the second derivatives with V."""
+    def product(self, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+        """Return products of the second derivatives of the last pass with V."""
         self.n_passes += 1
-        n = len(self._blocks)
-        each = [last, [self._shared(V)] * n, [variants] * n, [scale] * n]
-        return sum(self._blocks.map(linear_product, each=each), np.zeros_like(V))
+        shared = self._shared(V), variants, scale
+        return sum(self._blocks.map(linear_product, *shared, each=[self._last]), np.zeros_like(V))
 
     def _shared(self, array: np.ndarray):
         """Return the array, or a future of it where every block would get a copy of its own."""

@@ -85,11 +85,9 @@ class Kept(NamedTuple):
 Passed = tuple[list[Sums], dict[int, Kept]]
 
 
-def linear_pass(block: Block, last: Passed | None, W: np.ndarray, task: Task) -> Passed:
-    """Return the sums of a block at the weights W (n, D), and what is kept of its rows.
-
-    `last` is the pass before; without, the base is 1/2.
-    """
+def linear_pass(block: Block, W: np.ndarray, task: Task, last: Passed | None) -> Passed:
+    """Return the sums of a block at the weights W (n, D), and what is kept of its rows."""
+    # Without a pass before, the base is 1/2.
     n, (n_some, width) = block.rows.shape[0], W.shape
     n_variants = max(task.widths.shape[1], 1)
     # Where no matrices are made, factors of all rows are kept.
@@ -116,11 +114,13 @@ def linear_pass(block: Block, last: Passed | None, W: np.ndarray, task: Task) ->
                 )  # fmt: skip
                 for second, out in zip(own.seconds, curvature[k], strict=True):
                     _add_curvature(rows, part, second, task.scale, room, out)
-    sums = [
-        Sums(*values[:, v].T, gradients[:, v], curvature[:, v], slopes[:, v])
-        for v in range(n_variants)
-    ]
-    return sums, kept
+    parts = (values, gradients, curvature, slopes)
+    return [_sums(*(part[:, v] for part in parts)) for v in range(n_variants)], kept
+
+
+def _sums(values: np.ndarray, gradient, curvature, slopes) -> Sums:
+    loss, smooth, slack = values.T
+    return Sums(loss, smooth, slack, gradient, curvature, slopes)
 
 
 def _begin(n: int, shape: tuple[int, int], task: Task, k: int, last: Kept | None) -> Kept:
@@ -147,13 +147,8 @@ def _add_curvature(rows: tuple, part: tuple[int, int], second, scale: float, roo
         out += np.matmul(roots.T, roots, out=product)
 
 
-def linear_sums(passed: Passed) -> list[Sums]:
-    """Return what the driver needs of a pass."""
-    return passed[0]
-
-
 def linear_product(
-    block: Block, passed: Passed, V: np.ndarray, variants: np.ndarray, scale: float
+    block: Block, V: np.ndarray, variants: np.ndarray, scale: float, passed: Passed
 ) -> np.ndarray:
     """Return sum_i second_i (x, B) <(x, B), v> (n, D) for the row v of V (n, D) of each problem."""
     rows, out = flat_rows(block.rows), np.zeros_like(V)

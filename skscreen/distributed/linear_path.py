@@ -102,9 +102,10 @@ def distributed_svc_path(
     A pass costs as much as one for each C, but the rows are read once, and there are as many passes
     as the hardest C needs.
     """
-    Cs = np.unique(np.asarray(Cs, dtype=np.float64))
-    if Cs.size == 0 or not (np.isfinite(Cs) & (Cs > 0.0)).all():
-        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs.tolist()}.")
+    grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    if grid.size == 0 or not (np.isfinite(grid) & (grid > 0.0)).all():
+        got = grid.tolist()
+        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {got}.")
     options = {
         "loss": loss, "fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling,
         "tol": tol, "max_iter": max_iter, "class_weight": class_weight, "verbose": verbose,
@@ -113,12 +114,11 @@ def distributed_svc_path(
     model._validate_params()
     with dask.config.set(QUIET):
         data = read_rows(connected(), X, y, sample_weight, class_weight)
-        problems = problems_of(model, data, Cs)
+        problems = problems_of(model, data, grid.tolist())
         found = solve(model, data, problems, from_part(data, problems, float(model.tol)))
-    shape = (Cs.size, -1)
-    coefs, intercepts = attributes(found.W, problems)
+    shape, (coefs, intercepts) = (grid.size, -1), attributes(found.W, problems)
     return DistributedSVCPath(
-        Cs, data.classes, coefs.reshape(Cs.size, -1, data.n_features), intercepts.reshape(shape),
+        grid, data.classes, coefs.reshape(*shape, data.n_features), intercepts.reshape(shape),
         found.primal.reshape(shape), found.gap.reshape(shape).max(axis=1), model.n_iter_,
         data.names, options,
     )  # fmt: skip

@@ -129,9 +129,6 @@ class DistributedRTLM(ScreenedRTLM):
     True
     """
 
-    active_set, store, n_jobs = False, None, None
-    n_components = neighbors = unlabelled = linear_term = None
-
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: kinds
@@ -160,21 +157,13 @@ class DistributedRTLM(ScreenedRTLM):
         n_partitions=None,
         verbose=0,
     ):
-        self.lam = lam
-        self.relative_lam = relative_lam
-        self.n_neighbors = n_neighbors
-        self.loss = loss
-        self.width = width
-        self.pull = pull
-        self.diagonal = diagonal
-        self.bound = bound
-        self.rule = rule
-        self.screening = screening
-        self.screen_every = screen_every
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(
+            lam, relative_lam=relative_lam, n_neighbors=n_neighbors, loss=loss, width=width,
+            pull=pull, diagonal=diagonal, bound=bound, rule=rule, screening=screening,
+            screen_every=screen_every, active_set=False, tol=tol, max_iter=max_iter,
+            verbose=verbose,
+        )  # fmt: skip
         self.n_partitions = n_partitions
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

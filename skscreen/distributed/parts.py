@@ -6,7 +6,6 @@ scheduler, for the same reason.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Self
 
 import dask
 import numpy as np
@@ -18,13 +17,7 @@ QUIET = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 
 def connected() -> Client:
-    """Return the current client.
-
-    Raises
-    ------
-    RuntimeError
-        If there is none, or the caller is itself a task of the cluster.
-    """
+    """Return the current client; raise where there is none, or inside a task of the cluster."""
     try:
         get_worker()
     except ValueError:
@@ -53,10 +46,8 @@ def addresses(client: Client) -> list[str]:
 
 
 def spread(client: Client, futures: Sequence, sizes: Sequence[int]) -> list[str]:
-    """Return a worker for each of some results: where it is, unless that has its share already.
-
-    Dask likes to keep what was made from one array on one worker, where the others would idle.
-    """
+    """Return a worker for each of some results: where it is, unless that has its share already."""
+    # Dask likes to keep what was made from one array on one worker, where the others would idle.
     wait(futures)
     held, threads = client.who_has(futures), dict(sorted(client.nthreads().items()))
     share, load = sum(sizes) / max(sum(threads.values()), 1), dict.fromkeys(threads, 0.0)
@@ -95,11 +86,10 @@ class Parts:
 
     def then(
         self, function: Callable, *shared, each: Sequence = (), name: str | None = None
-    ) -> Self:
+    ) -> "Parts":
         """Return function(part, *shared, *own) of every part, which stays on the workers.
 
-        `each` has further arguments, futures among them, with one entry for every part; `name` is
-        that of the tasks on dashboards, by default that of the function.
+        `each` has further columns of arguments, one for every part; tasks are shown by `name`.
         """
         columns = [[value] * len(self) for value in shared]
         columns += [column.futures if isinstance(column, Parts) else column for column in each]
@@ -107,12 +97,6 @@ class Parts:
             futures = self.client.map(function, self.futures, *columns, key=name, pure=False)
         return Parts(self.client, futures)
 
-    def collect(self) -> list:
-        """Return the parts themselves, in order; waits for them."""
-        return self.client.gather(self.futures)
-
-    def map(
-        self, function: Callable, *shared, each: Sequence = (), name: str | None = None
-    ) -> list:
-        """Return what `then` leaves on the workers."""
-        return self.then(function, *shared, each=each, name=name).collect()
+    def map(self, function: Callable, *shared, **how) -> list:
+        """Return what `then` leaves on the workers, in order; waits for it."""
+        return self.client.gather(self.then(function, *shared, **how).futures)

@@ -5,7 +5,7 @@ driver learns sizes, classes and sums; rows, labels and weights stay where they 
 """
 
 from dataclasses import dataclass
-from typing import Self
+from operator import attrgetter
 
 import dask
 import dask.array as da
@@ -27,10 +27,6 @@ class Block:
     rows: np.ndarray | sparse.csr_array
     codes: np.ndarray
     weights: np.ndarray
-
-    def every(self, step: int) -> Self:
-        """Return each step-th row."""
-        return Block(self.rows[::step], self.codes[::step], self.weights[::step])
 
 
 @sizeof.register(Block)
@@ -72,21 +68,22 @@ def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
     n_features = X.shape[1]
     chunks = client.compute(list(X.to_delayed().ravel()))
     rows = Parts(client, chunks).then(check_chunk, n_features, each=[range(len(chunks))])
-    sizes = rows.map(n_rows)
+    sizes = [n for n, _ in rows.map(attrgetter("shape"), name="n_rows")]
     if not sum(sizes):
         raise ValueError(f"X must have at least one row, got shape (0, {n_features}).")
     labels = _beside("y", client, y, sizes)
-    weights = [None] * len(sizes)
+    weights: list = [None] * len(sizes)
     if sample_weight is not None:
-        weights = _beside("sample_weight", client, sample_weight, sizes)
-        weights = weights.then(check_weights, each=[range(len(sizes))]).futures
+        given = _beside("sample_weight", client, sample_weight, sizes)
+        weights = given.then(check_weights, each=[range(len(sizes))]).futures
     classes = _all_classes(labels.map(classes_of, each=[range(len(sizes))]))
     labelled = [rows.futures, labels.futures, weights]
-    blocks = [
+    places = spread(client, rows.futures, sizes)
+    futures = [
         client.submit(label, *parts, classes, pure=False, workers=[place], allow_other_workers=True)
-        for *parts, place in zip(*labelled, spread(client, rows.futures, sizes), strict=True)
+        for *parts, place in zip(*labelled, places, strict=True)
     ]
-    blocks = _weighted(Parts(client, blocks), classes, class_weight)
+    blocks = _weighted(Parts(client, futures), classes, class_weight)
     return LabelledRows(blocks, sum(sizes), classes, n_features, names)
 
 
@@ -156,17 +153,16 @@ def _beside(name: str, client, values: da.Array | np.ndarray, sizes) -> Parts:
     known = not np.isnan(values.shape[0])
     if known and values.shape[0] != sum(sizes):
         raise ValueError(f"{name} must have shape ({sum(sizes)},), got {values.shape}.")
-    if isinstance(values, np.ndarray):
+    if not isinstance(values, da.Array):
         stops = np.cumsum(sizes)[:-1]
         return Parts(client, [sent(client, part) for part in np.split(values, stops)])
-    if known and values.chunks[0] != tuple(sizes):
-        values = values.rechunk((tuple(sizes),))
-    if values.numblocks[0] != len(sizes):
+    blocks = values.rechunk((tuple(sizes),)) if known else values
+    if blocks.numblocks[0] != len(sizes):
         raise ValueError(
-            f"{name} has {values.numblocks[0]} blocks of unknown length, X has {len(sizes)}; call "
+            f"{name} has {blocks.numblocks[0]} blocks of unknown length, X has {len(sizes)}; call "
             f"{name}.compute_chunk_sizes() or {name}.to_dask_array(lengths=True) first."
         )
-    futures = client.compute(list(values.to_delayed().ravel()))
+    futures = client.compute(list(blocks.to_delayed().ravel()))
     return Parts(client, futures).then(check_length, name, each=[sizes, range(len(sizes))])
 
 
@@ -239,11 +235,6 @@ def check_chunk(rows, n_features: int, number: int):
     return rows
 
 
-def n_rows(rows) -> int:
-    """Return the number of rows."""
-    return rows.shape[0]
-
-
 def check_length(values, name: str, size: int, number: int) -> np.ndarray:
     """Return the values of a block as an array of its length."""
     values = np.asarray(values)
@@ -297,4 +288,4 @@ def times_class_weights(block: Block, factors: np.ndarray) -> Block:
 
 def thinned(block: Block, step: int) -> Block:
     """Return each step-th row."""
-    return block.every(step)
+    return Block(block.rows[::step], block.codes[::step], block.weights[::step])

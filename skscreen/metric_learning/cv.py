@@ -1,6 +1,6 @@
 """Metric learning that chooses the strength of its regularisation by cross-validation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -245,7 +245,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         model = model_of_folds(self, ScreenedRTLM, **fixed)
         path = partial(_follow_fold, model, classifier, counts, grid, X)
         several = isinstance(self.n_neighbors, list | tuple)
-        values = {"n_neighbors": counts} if several else {}
+        values: dict[str, Sequence] = {"n_neighbors": counts} if several else {}
         values["lam"] = grid.tolist()
         # What is cut are places, because a graph of neighbours has to be cut along both axes.
         places = np.arange(len(y))
@@ -265,16 +265,15 @@ class ScreenedRTLMCV(ScreenedRTLM):
         chosen["relative_lam"] = self._is_relative
         model = model_of_folds(self, ScreenedRTLM, **chosen)
         model.set_params(n_jobs=self.n_jobs, store=self.store)
-        built = build(model, X, y)
-        problem, lam_max, _ = built
-        self.lam_max_ = problem.in_data(lam_max)
-        known = [chosen_lam(model, lam, problem, lam_max) for lam in grid]
-        self.lams_ = np.array([problem.in_data(lam) for lam in known])
+        problem = build(model, X, y)
+        self.lam_max_ = problem.in_data(problem.lam_max)
+        lams = [chosen_lam(model, lam, problem) for lam in grid]
+        self.lams_ = np.array([problem.in_data(lam) for lam in lams])
         if not self.refit:
             return
-        lam = chosen_lam(model, self.best_lam_, problem, lam_max)
+        lam = chosen_lam(model, self.best_lam_, problem)
         known = [] if start is None else [(lam, start)]
-        solve_and_store(self, model, built, lam, (X, y, None, None), {}, known)
+        solve_and_store(self, model, problem, lam, (X, y, None, None), {}, known)
         self.best_estimator_ = as_best(self, ScreenedRTLM, **chosen)
 
     @property
@@ -287,7 +286,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         if not isinstance(self.n_neighbors, list | tuple):
             return [self.n_neighbors]
         for value in self.n_neighbors:
-            if not (value is None or (isinstance(value, Integral) and value >= 1)):
+            if not (value is None or (isinstance(value, Integral) and int(value) >= 1)):
                 raise ValueError(
                     f"n_neighbors must hold integers >= 1 or None, got {self.n_neighbors!r}."
                 )
@@ -303,15 +302,9 @@ def _grid(lams) -> np.ndarray:
 
 
 def _follow_fold(
-    model: ScreenedRTLM,
-    classifier: BaseEstimator,
-    counts: list[int | None],
-    lams: np.ndarray,
-    samples,
-    training,
-    weights,
-    validation,
-) -> Iterator[FoldResult]:
+    model: ScreenedRTLM, classifier: BaseEstimator, counts: list[int | None], lams: np.ndarray,
+    samples, training, weights, validation,
+) -> Iterator[FoldResult]:  # fmt: skip
     """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
     rows, y = training
     X, X_val = _safe_indexing(samples, rows), _safe_indexing(samples, validation)
@@ -321,17 +314,16 @@ def _follow_fold(
         model = clone(model).set_params(neighbors=graph)
     for count in counts:
         fold, classifier = clone(model).set_params(n_neighbors=count), clone(classifier)
-        problem, lam_max, first = build(fold, X, y)
-        solver, options = PathSolver(problem, first), solver_options(fold)
+        problem = build(fold, X, y)
+        solver, options = PathSolver(problem), solver_options(fold)
         options = replace(options, tol=max(fold.tol, _FOLD_TOL))
         for index, fraction in enumerate(lams):
-            lam = chosen_lam(fold, fraction, problem, lam_max)
+            lam = chosen_lam(fold, fraction, problem)
             if index == 0:
-                *_, (_, solution) = solver.approach(lam, lam_max, options)
+                *_, (_, solution) = solver.approach(lam, options)
             else:
                 solution = solver.solve(lam, options)
-            solution = solution.without_evaluation()
-            metric = fitted(fold, solution, lam_max, problem)
+            metric = fitted(fold, solution, problem)
             classifier.fit(metric.transform(X), y)
             failed = [] if solution.converged else [solution]
             # With few samples coordinates depend on the samples.

@@ -15,34 +15,12 @@ _BATCH = 4096
 
 @dataclass(frozen=True, eq=False)
 class MahalanobisDistance:
-    """Distance of two vectors under a learned metric; picklable.
-
-    Parameters
-    ----------
-    components : ndarray of shape (r, d)
-        d(u, v) = |components (u - v)|.
-    """
+    """Distance |components (u - v)| of two vectors, components of shape (r, d); picklable."""
 
     components: np.ndarray
 
     def __call__(self, u, v, squared: bool = False) -> float:
-        """Return the distance of two vectors.
-
-        Parameters
-        ----------
-        u, v : array-like of shape (d,) or (1, d)
-        squared : bool, default=False
-            Whether to return its square.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            For arrays of another shape.
-        """
+        """Return the distance of two vectors of shape (d,) or (1, d), or its square."""
         difference = self.components @ (self._vector("u", u) - self._vector("v", v))
         square = float(difference @ difference)
         return square if squared else square**0.5
@@ -60,6 +38,9 @@ class MahalanobisDistance:
 
 class MahalanobisMixin:
     """Distances of an estimator that learns `components_`, of `n_features_in_` columns."""
+
+    components_: np.ndarray
+    n_features_in_: int
 
     def pair_distance(self, pairs) -> np.ndarray:
         """Return the learned distances of pairs of samples.
@@ -124,23 +105,7 @@ def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:
 
 
 def check_tuples(name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
-    """Return tuples of vectors as an array of shape (m, size, d), float64 or float32.
-
-    Parameters
-    ----------
-    name : str
-        Of the argument, in the plural.
-    tuples : array-like of shape (m, size, d)
-    size : int
-        Vectors in a tuple.
-    n_features : int, optional
-        What d must be.
-
-    Raises
-    ------
-    ValueError
-        For another shape, or numbers that are not finite.
-    """
+    """Return tuples of vectors as an array (m, size, d); `name` is that of the argument."""
     tuples = check_array(tuples, allow_nd=True, ensure_2d=False, dtype=FLOATS, input_name=name)
     d = n_features or (tuples.shape[2] if tuples.ndim == 3 else 0)
     if tuples.ndim != 3 or tuples.shape[1:] != (size, d) or d == 0:

@@ -18,22 +18,18 @@ from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store
-from skscreen.fitting.training_data import remember
+from skscreen.fitting.training_data import TrainingDataMixin, remember, remembered
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
 from skscreen.metric_learning.learning import fit_metric
-from skscreen.metric_learning.screened.own import OwnScreening
+from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
 
 
 class ScreenedRTLM(
-    OwnScreening,
-    CallbackSupportMixin,
-    MahalanobisMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-):
+    TrainingDataMixin, CallbackSupportMixin, MahalanobisMixin, ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin, BaseEstimator,
+):  # fmt: skip
     r"""Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
 
     Regularised triplet loss minimisation: over positive semidefinite :math:`M`
@@ -339,6 +335,22 @@ class ScreenedRTLM(
         if all(other is None for other in others):
             remember(self, X, y, triplets)
         return self
+
+    @property
+    def screened_(self) -> TripletScreening:
+        """Decisions that the metric proves at its own lambda, see `screen_triplets`.
+
+        Computed when it is first asked for, from the training samples as they are then.
+        """
+
+        def compute(X, y, triplets) -> TripletScreening:
+            # Estimators are what `screen_triplets` is made of.
+            from skscreen.metric_learning.screened.api import screen_triplets
+
+            options = {"lam": self.lam_, "bound": "gap", "relative_lam": False}
+            return screen_triplets(X, y, triplets=triplets, reference=self, **options)
+
+        return remembered(self, compute)
 
     def transform(self, X) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.

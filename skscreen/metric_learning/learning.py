@@ -14,7 +14,6 @@ from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
-from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Problem, inner
 from skscreen.metric_learning.solvers.solution import Solution
 
@@ -29,28 +28,24 @@ def fit_metric(
     model, settings, X, y=None, *, sample_weight=None, comparison_weight=None,
     from_labels: Callable | None = None, **lists,
 ):  # fmt: skip
-    """Fit an estimator, and return it.
-
-    `model` gets the attributes, its bar and callbacks are told; `settings`, a `ScreenedRTLM` and
-    often `model` itself, has the parameters. `from_labels` is that of `build`, all else as in its
-    `fit`.
-    """
+    """Fit `model` with the parameters of `settings`, a `ScreenedRTLM`, and return it."""
+    # All parameters are checked before data are looked at.
     solver_options(settings)
     weights = {"sample_weight": sample_weight, "comparison_weight": comparison_weight}
-    built = build(settings, X, y, **weights, from_labels=from_labels, **lists)
+    problem = build(settings, X, y, **weights, from_labels=from_labels, **lists)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(settings, name):
             setattr(model, name, getattr(settings, name))
     warn_if_absolute(settings, settings.lam)
-    lam = chosen_lam(settings, settings.lam, *built[:2])
-    solve_and_store(model, settings, built, lam, (X, y, *weights.values()), lists)
+    lam = chosen_lam(settings, settings.lam, problem)
+    solve_and_store(model, settings, problem, lam, (X, y, *weights.values()), lists)
     return model
 
 
-def chosen_lam(settings, lam: float, problem: Problem, lam_max: float) -> float:
+def chosen_lam(settings, lam: float, problem: Problem) -> float:
     """Return lambda, in the units of a problem's coordinates, that a value of `lam` means."""
     if settings.relative_lam:
-        return absolute_lam(lam, unit_of_lam(problem, lam_max))
+        return absolute_lam(lam, unit_of_lam(problem))
     found = problem.in_coordinates(lam)
     if found in (0.0, math.inf):
         raise ValueError(
@@ -69,54 +64,35 @@ def warn_if_absolute(settings, lam: float) -> None:
         )
 
 
-def given_lam(settings, lam: float, problem: Problem, lam_max: float) -> float:
-    """Return the value of `lam` that means a lambda in the units of a problem's coordinates."""
-    if not settings.relative_lam:
-        return problem.in_data(lam)
-    return lam / unit_of_lam(problem, lam_max)
-
-
-def unit_of_lam(problem: Problem, lam_max: float) -> float:
-    """Return lambda_max, or if it is 0, as the zero metric is optimal for every lambda, a bound.
-
-    Rounding errors of comparisons that cancel are nothing beside that.
-    """
-    return lam_max or problem.geometry.largest_lam(problem.loss) or 1.0
+def unit_of_lam(problem: Problem) -> float:
+    """Return lambda_max, or if it is 0, as the zero metric is optimal for any lambda, a bound."""
+    # Rounding errors of comparisons that cancel are nothing beside that.
+    return problem.lam_max or problem.geometry.largest_lam(problem.loss) or 1.0
 
 
 def solve_and_store(
-    model, settings, built: tuple[Problem, float, Point], lam: float, data: tuple, lists: dict,
+    model, settings, problem: Problem, lam: float, data: tuple, lists: dict,
     known: Sequence[tuple[float, dict]] = (),
 ) -> None:  # fmt: skip
     """Solve for one lambda, from what a store and `known` have, and set the attributes."""
-    store, key = check_store(settings.store), None
+    store, key = check_store(settings.store), ""
     if store is not None:
         key = _key(settings, data, lists)
         known = [*store.neighbours(key, lam), *known]
-    last = learn(model, settings, *built, lam, known)
-    if store is not None and last.converged:
-        store.put(key, lam, **start_at(last))
-
-
-def learn(
-    model, settings, problem: Problem, lam_max: float, first: Point, lam: float,
-    known: Sequence[tuple[float, dict]] = (),
-) -> Solution:  # fmt: skip
-    """Solve for one lambda and set the attributes of an estimator; see `fit_metric` and `build`.
-
-    `known` are other values of lambda, with what `start_at` returned of their solutions.
-    """
-    options, solver, solutions = solver_options(settings), PathSolver(problem, first), []
+    options, solver = solver_options(settings), PathSolver(problem)
+    # The nearest one comes last.
     for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):
         solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
+    solutions = []
     with Tasks(model, None, "lambda") as tasks:
-        for done, solution in solver.approach(lam, lam_max, options):
-            solutions.append(solution.without_evaluation())
+        for done, solution in solver.approach(lam, options):
+            solutions.append(solution)
             # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution.line)
     warn_unless_converged(solutions[-1:], options.tol, options.max_iter, ADVICE)
-    _set(model, solutions, lam_max, problem)
-    return solutions[-1]
+    _set(model, solutions, problem)
+    if store is not None and solutions[-1].converged:
+        store.put(key, lam, **start_at(solutions[-1]))
 
 
 def start_at(solution: Solution) -> dict:
@@ -126,10 +102,12 @@ def start_at(solution: Solution) -> dict:
     }  # fmt: skip
 
 
-def fitted(model, solution: Solution, lam_max: float, problem: Problem):
+def fitted(model, solution: Solution, problem: Problem):
     """Return the fitted estimator of one solution; `model` is what the problem was built for."""
-    out = clone_for(model, lam=given_lam(model, solution.lam, problem, lam_max))
-    _set(out, [solution], lam_max, problem)
+    relative = model.relative_lam
+    lam = solution.lam / unit_of_lam(problem) if relative else problem.in_data(solution.lam)
+    out = clone_for(model, lam=lam)
+    _set(out, [solution], problem)
     return out
 
 
@@ -145,11 +123,11 @@ def _key(settings, data: tuple, lists: dict) -> str:
     )  # fmt: skip
 
 
-def _set(model, solutions: Sequence[Solution], lam_max: float, problem: Problem) -> None:
+def _set(model, solutions: Sequence[Solution], problem: Problem) -> None:
     """Set the fitted attributes from the last solution."""
     solution = solutions[-1]
     certificate = solution.certificate
-    model.lam_, model.lam_max_ = problem.in_data(solution.lam), problem.in_data(lam_max)
+    model.lam_, model.lam_max_ = problem.in_data(solution.lam), problem.in_data(problem.lam_max)
     model.objective_, model.dual_objective_ = certificate.primal, certificate.dual
     model.dual_gap_ = certificate.relative_gap
     model.n_iter_ = sum(solution.n_iter for solution in solutions)

@@ -54,8 +54,6 @@ class RTLMPath(PathResult[Solution]):
     solutions : tuple of Solution
     problem : Problem
         Everything but lambda; for the properties that are computed on demand.
-    first_lam : float
-        lambda_max in the units of the problem's coordinates.
     given : tuple or None
         X, y and triplets as they were given, where these are all that the problem is made of.
     lam_max : float
@@ -63,13 +61,12 @@ class RTLMPath(PathResult[Solution]):
     """
 
     problem: Problem
-    first_lam: float
     given: tuple | None = None
 
     @property
     def lam_max(self) -> float:
         """Absolute lambda_max."""
-        return self.problem.in_data(self.first_lam)
+        return self.problem.in_data(self.problem.lam_max)
 
     @property
     def n_triplets(self) -> int:
@@ -101,7 +98,7 @@ class RTLMPath(PathResult[Solution]):
 
     def __getitem__(self, index: int) -> ScreenedRTLM:
         """Return the fitted estimator of the value of lambda at a place in `lams`."""
-        out = fitted(self.model, self.solutions[index], self.first_lam, self.problem)
+        out = fitted(self.model, self.solutions[index], self.problem)
         if self.given is not None:
             remember(out, *self.given)
         return out
@@ -130,7 +127,7 @@ class RTLMPath(PathResult[Solution]):
         """
         counts = [solution.n_screened("path") for solution in self.solutions]
         if self.model.screening:
-            for t in np.flatnonzero(~self._path_screened[1:]) + 1:
+            for t in (np.flatnonzero(~self._path_screened[1:]) + 1).tolist():
                 counts[t] = self._n_path_screened(t)
         return self._share(counts)
 
@@ -270,35 +267,36 @@ def rtlm_path(
     """
     model = ScreenedRTLM(**options)
     model._validate_params()
-    grid = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
-    options = solver_options(model)
-    problem, lam_max, first = build(
+    given = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
+    settings = solver_options(model)
+    problem = build(
         model, X, y, sample_weight=sample_weight, comparison_weight=comparison_weight,
         triplets=triplets, quadruplets=quadruplets, pairs=pairs,
     )  # fmt: skip
-    n_values = n_lams or 0 if grid is None else len(grid)
+    n_values = n_lams or 0 if given is None else len(given)
     what = f"Metrics for {n_values:,} values of lambda"
     size = math.prod(problem.geometry.shape)
     check_memory(_KEPT * size * n_values, what, "Use fewer values.")
-    if grid is not None:
-        warn_if_absolute(model, grid[0])
-        grid, stop = [chosen_lam(model, lam, problem, lam_max) for lam in grid], -math.inf
-    elif lam_max > 0.0:
+    grid: Iterable[float]
+    if given is not None:
+        warn_if_absolute(model, given[0])
+        grid, stop = [chosen_lam(model, lam, problem) for lam in given], -math.inf
+    elif problem.lam_max > 0.0:
         # Below the last one only rounding errors are left.
         last = math.ceil(math.log(sys.float_info.epsilon, ratio))
-        grid = (lam_max * ratio**t for t in range(last))
+        grid = (problem.lam_max * ratio**t for t in range(last))
     else:
-        grid = [unit_of_lam(problem, lam_max)]
-    solver = PathSolver(problem, first, ranges and model.screening)
+        grid = [unit_of_lam(problem)]
+    solver = PathSolver(problem, ranges and model.screening)
     if callbacks:
         model.set_callbacks(*callbacks)
     total = len(grid) if isinstance(grid, Sized) else n_lams
-    grid = itertools.islice(grid, n_lams)
-    solutions = follow(model, _steps(solver, options, grid, stop, total), total, "lambda")
-    warn_unless_converged(solutions, model.tol, options.max_iter, ADVICE)
+    steps = _steps(solver, settings, itertools.islice(grid, n_lams), stop, total)
+    solutions = follow(model, steps, total, "lambda")
+    warn_unless_converged(solutions, model.tol, settings.max_iter, ADVICE)
     others = quadruplets, pairs, sample_weight, comparison_weight, model.neighbors
-    given = (X, y, triplets) if all(other is None for other in others) else None
-    return RTLMPath(model, tuple(solutions), problem, lam_max, given)
+    data = (X, y, triplets) if all(other is None for other in others) else None
+    return RTLMPath(model, tuple(solutions), problem, data)
 
 
 def _steps(
@@ -307,7 +305,7 @@ def _steps(
     """Solve along a grid until it or the stopping rule ends; also yields how far that is."""
     first = before = None
     for t, lam in enumerate(grid):
-        solution = solver.solve(lam, options).without_evaluation()
+        solution = solver.solve(lam, options)
         first = first or solution
         ends = before is not None and _ends(before, solution, stop)
         if ends:

@@ -3,26 +3,22 @@
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from skscreen.core.threads import blas_threads_for
-from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.problem.losses import is_narrow
-from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal
+from skscreen.metric_learning.problem.objective import Evaluation, Objective, Problem, Proximal
 from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.ranges import PathRanges
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.projected_gradient import solve
-from skscreen.metric_learning.solvers.solution import Solution
+from skscreen.metric_learning.solvers.solution import Solution, Warm
 
 # Width of the proximal smoothing of a narrow loss, as a share of the largest threshold.
 _PROXIMAL_WIDTH = 0.05
-
-# Exponent p: along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2.
-_POWER = 0.25
 
 # Number of steps; after a solve with more, the next solves are smoothed as well.
 _HARD = 200
@@ -38,51 +34,16 @@ _APPROACH_RATIO, _APPROACH_TOL = 0.5, 1e-2
 _WASTED = 10_000
 
 
-@dataclass(frozen=True)
-class Warm:
-    """What the solve at one lambda leaves for the next.
-
-    `solution` comes with its evaluation, places in order: the screening reference; its point and
-    step length are where the next solve begins. `before` are lambda and solution one step earlier.
-    """
-
-    solution: Solution
-    before: tuple[float, Point] | None = None
-
-    def start(self, lam: float, domain: Domain) -> Point:
-        """Extrapolate to a lambda through the last two solutions.
-
-        lambda^(1/4) theta is nearly linear in log(lambda).
-        """
-        last, before = self.solution, self.before
-        step = 0.0 if before is None else math.log(before[0] / last.lam)
-        if step == 0.0:
-            return last.point
-        # More than one step ahead the line is no longer a good model of the path.
-        reach = min(max(math.log(last.lam / lam) / step, -1.0), 1.0)
-        value = last.point.value
-        move = reach * (value - math.exp(_POWER * step) * before[1].value)
-        return domain.project(math.exp(_POWER * step * reach) * (value + move))
-
-    def followed_by(self, solution: Solution) -> "Warm":
-        """Return what the next solution leaves."""
-        return Warm(solution, (self.solution.lam, self.solution.point))
-
-
 class PathSolver:
-    """Solves one lambda after the other, best in decreasing order and closely spaced.
+    """Solves one lambda after the other, best in decreasing order and closely spaced."""
 
-    What carries over from one lambda to the next is `Warm`, and the memory of the last steps. The
-    first start is `first` / lambda, S_K of `Problem.lam_max`. With `ranges`, items with a stored
-    range that contains lambda are not looked at, neither by path screening nor by the solver.
-    """
-
-    def __init__(self, problem: Problem, first: Point, ranges: bool = False):
-        self._problem, self._first = problem, first
+    def __init__(self, problem: Problem, ranges: bool = False):
+        self._problem, self._first, self._lam_max = problem, problem.first, problem.lam_max
+        # Items with a range that contains lambda are not looked at, neither here nor by solvers.
         self._ranges = PathRanges() if ranges else None
         self._proximal = _proximal(problem) if _is_narrow(problem) else None
         self._memory = AndersonMemory(problem.geometry.shape)
-        self._warm: Warm | None = None
+        self.warm: Warm | None = None
 
     @property
     def is_smoothed(self) -> bool:
@@ -90,49 +51,29 @@ class PathSolver:
         return self._proximal is not None
 
     def recall(self, lam: float, value: np.ndarray, step: float, n_iter: int) -> None:
-        """Use a known solution at another lambda; the one nearest to the next lambda comes last.
-
-        It costs one evaluation. Given are the parameter, which need not be accurate, the last step
-        length and the number of steps it took.
-        """
+        """Use a known solution at another lambda; the one nearest to the next comes last."""
+        # It need not be accurate, and costs one evaluation.
         if value.shape != self._problem.geometry.shape:
             # It has other coordinates: with few samples they depend on the samples.
             return
-        point = self._problem.domain.project(value)
         objective = self._problem.at(lam, self._proximal)
         with blas_threads_for(objective.geometry.n_features):
-            evaluation = objective.evaluate(point)
-        known = Solution(
-            lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, n_iter,
-            True, (), step, 0.0,
-        )  # fmt: skip
-        self._leave(known)
+            evaluation = objective.evaluate(objective.domain.project(value))
+        self._leave(lam, evaluation, step, n_iter)
 
     def solve(self, lam: float, options: Options) -> Solution:
         """Solve for one lambda to the certified tolerance."""
-        warm, objective = self._warm, self._problem.at(lam, self._proximal)
-        last = None if warm is None else warm.solution
+        warm, objective = self.warm, self._problem.at(lam, self._proximal)
         with blas_threads_for(objective.geometry.n_features):
-            solution = solve(
-                objective,
-                self._first.scaled(1.0 / lam)
-                if warm is None
-                else warm.start(lam, objective.domain),
-                options,
-                reference=last,
-                reduced=self._out_of_range(objective),
-                step=None if last is None else last.step,
+            start = self._first.scaled(1.0 / lam) if warm is None else warm.start(lam)
+            solution, evaluation = solve(
+                objective, start, options, warm=warm, reduced=self._out_of_range(objective),
                 memory=self._memory,
-            )
-        evaluation = solution.evaluation
+            )  # fmt: skip
         proximal = evaluation.objective.proximal
         if proximal is not None:
             self._proximal = replace(proximal, last_gap=math.inf)
-        if self._needs_order(solution):
-            evaluation = evaluation.in_order()
-        # Everything that is used with the reference is rearranged in its order of places.
-        self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
-        self._leave(replace(solution, evaluation=evaluation))
+        self._leave(lam, evaluation, solution.step, solution.n_iter)
         if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem):
             self._proximal = _proximal(self._problem)
             if self._ranges is not None:
@@ -140,33 +81,32 @@ class PathSolver:
                 self._ranges.forget()
         return solution
 
-    def _leave(self, solution: Solution) -> None:
-        warm = self._warm
-        self._warm = Warm(solution) if warm is None else warm.followed_by(solution)
-
-    def _needs_order(self, solution: Solution) -> bool:
-        """Whether the next solve gains by far places in order: they are many, or it will screen."""
-        screens = self._ranges is not None or self._proximal is not None or not solution.is_short
-        return screens or self._problem.geometry.has_long_rows
+    def _leave(self, lam: float, evaluation: Evaluation, step: float, n_iter: int) -> None:
+        """Keep what the next solve begins with."""
+        last, geometry = self.warm, self._problem.geometry
+        before = None if last is None else (last.lam, last.evaluation.point)
+        warm = Warm(lam, evaluation, step, n_iter, before)
+        # The next solve gains by far places in order if they are many, or if it will screen.
+        screens = self._ranges is not None or self.is_smoothed or not warm.is_short
+        if screens or geometry.has_long_rows:
+            warm = replace(warm, evaluation=evaluation.in_order())
+        # Everything that is used with the reference is rearranged in its order of places.
+        geometry = warm.evaluation.objective.geometry
+        self.warm, self._problem = warm, replace(self._problem, geometry=geometry)
 
     def _out_of_range(self, objective: Objective) -> Objective | None:
         """Return the problem without the items whose range contains its lambda."""
-        if self._ranges is None or self._warm is None:
+        if self._ranges is None or self.warm is None:
             return None
-        reduced = self._ranges.leave_out(objective, self._warm.solution)
+        reduced = self._ranges.leave_out(objective, self.warm)
         if reduced is not None:
             self._proximal = reduced.proximal
         return reduced
 
-    def approach(
-        self, lam: float, lam_max: float, options: Options
-    ) -> Iterator[tuple[float, Solution]]:
-        """Solve for one lambda over a coarse path from `lam_max`, or from what is known.
-
-        Yields the fraction of the way that is done, and a solution; the last is the one wanted.
-        """
+    def approach(self, lam: float, options: Options) -> Iterator[tuple[float, Solution]]:
+        """Solve along a coarse path to one lambda; yield the share of the way, and solutions."""
         loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
-        first = lam_max if self._warm is None else min(lam_max, self._warm.solution.lam)
+        first = self._lam_max if self.warm is None else min(self._lam_max, self.warm.lam)
         # Below this only rounding errors are left, and the last step may have any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
         n_steps, wasted = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1), 0
@@ -194,16 +134,13 @@ def _may_smooth(problem: Problem) -> bool:
 
 
 def _scale(problem: Problem) -> float:
-    # Negative thresholds are met at zero, so the positive ones, if any, give the size of the
-    # margins.
+    """Return the size of margins: of positive thresholds if any, as a margin of 0 meets others."""
     return abs(float(problem.geometry.thresholds(problem.loss).max()))
 
 
 def _proximal(problem: Problem) -> Proximal:
-    geometry, loss, scale = problem.geometry, problem.loss, _scale(problem)
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
-    dual = geometry.duals_at_zero(loss)
-    width = _PROXIMAL_WIDTH * scale
+    dual, width = problem.geometry.duals_at_zero(problem.loss), _PROXIMAL_WIDTH * _scale(problem)
     return Proximal(width, dual, min(1e-7, 2e-6 * width))
 
 

@@ -12,6 +12,9 @@ from skscreen.fitting.warning import warn_user
 # Bounds and weights beyond these overflow if squared and multiplied by distances.
 _SMALLEST, _LARGEST = 1e-40, 1e40
 
+# Lists of comparisons in `ScreenedRTLM.fit`.
+LISTS = ("triplets", "quadruplets", "pairs")
+
 # For each number of columns: the number in words, and what a row must contain.
 _ROWS = {
     2: ("two", "two different samples"),
@@ -76,11 +79,7 @@ def _check_meaning(y) -> None:
 
 
 def check_samples(X, y) -> None:
-    """Refuse tuples that stand where samples belong.
-
-    That is tuples of vectors, and two columns of integers, none negative and nowhere equal, with
-    labels 1 and -1.
-    """
+    """Refuse tuples of vectors, or of indices with labels 1 and -1, in the place of samples."""
     if sparse.issparse(X):
         return
     X, y = np.asarray(X), np.asarray(y)
@@ -114,49 +113,42 @@ def check_range_of_weights(name: str, weights: np.ndarray) -> np.ndarray:
 
 
 def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=None) -> tuple:
-    """Bring lists of comparisons to one form, a near and a far pair and a threshold each.
+    """Return near and far pairs (m, 2), thresholds and weights (m,), and whether all are compared.
 
-    The distance that a bound on one distance lacks is that of a sample to itself, and its threshold
-    is the bound (Yoshida et al. 2019, section 6.3). `lists` has "triplets", "quadruplets" and
-    "pairs" as `ScreenedRTLM.fit` takes them, None where not given; comparisons of weight 0 are left
-    out.
-
-    Returns near and far pairs (m, 2); thresholds and weights (m,), None where all are that of the
-    loss, or 1; and whether each near pair is compared with all far ones, not with the one in its
-    row.
+    `lists` are those of `ScreenedRTLM.fit`. Thresholds are None where all are that of the loss,
+    weights where all are 1. Each near pair is compared with the far one in its row, or with all.
     """
-    if isinstance(lists["pairs"], tuple | list) and len(lists["pairs"]) == 2:
+    triplets, quadruplets, pairs = (lists.get(name) for name in LISTS)
+    if isinstance(pairs, tuple | list) and len(pairs) == 2:
         return *_check_two_kinds(n_samples, lists, weights), None, None, True
-    near, far, thresholds, counts = [], [], [], {}
-
-    def add(name, near_pairs, far_pairs, values):
-        near.append(near_pairs)
-        far.append(far_pairs)
-        thresholds.append(np.broadcast_to(values, len(near_pairs)))
-        counts[name] = len(near_pairs)
-
-    if lists["triplets"] is not None:
-        triplets = _check_rows("triplets", lists["triplets"], 3, n_samples)
-        add("triplets", triplets[:, :2], triplets[:, ::2], threshold)
-    if lists["quadruplets"] is not None:
-        quadruplets = _check_rows("quadruplets", lists["quadruplets"], 4, n_samples)
-        add("quadruplets", quadruplets[:, :2], quadruplets[:, 2:], threshold)
-    if lists["pairs"] is not None:
-        similar, dissimilar, upper, lower = _check_pairs(lists["pairs"], n_samples)
-        add("similar pairs", similar, similar[:, [0, 0]], -upper)
-        add("dissimilar pairs", dissimilar[:, [0, 0]], dissimilar, lower)
-    near, far, thresholds = (np.concatenate(parts) for parts in (near, far, thresholds))
+    # Name, near pairs, far pairs and thresholds of each kind.
+    parts: list[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]] = []
+    if triplets is not None:
+        rows = _check_rows("triplets", triplets, 3, n_samples)
+        parts.append(("triplets", rows[:, :2], rows[:, ::2], threshold))
+    if quadruplets is not None:
+        rows = _check_rows("quadruplets", quadruplets, 4, n_samples)
+        parts.append(("quadruplets", rows[:, :2], rows[:, 2:], threshold))
+    if pairs is not None:
+        # The distance that a bound on one distance lacks is that of a sample to itself, and its
+        # threshold is the bound (Yoshida et al. 2019, section 6.3).
+        S, D, upper, lower = _check_pairs(pairs, n_samples)
+        parts.append(("similar pairs", S, S[:, [0, 0]], -upper))
+        parts.append(("dissimilar pairs", D[:, [0, 0]], D, lower))
+    near, far = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
+    thresholds = np.concatenate([np.broadcast_to(part[3], len(part[1])) for part in parts])
     if weights is not None:
-        weights = _check_weights(weights, counts)
+        weights = _check_weights(weights, {part[0]: len(part[1]) for part in parts})
+        # Comparisons of weight 0 are left out.
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
         weights = None if np.all(weights == 1.0) else weights
-    return near, far, None if lists["pairs"] is None else thresholds, weights, False
+    return near, far, None if pairs is None else thresholds, weights, False
 
 
 def _check_two_kinds(n_samples: int, lists: dict, weights) -> tuple[np.ndarray, np.ndarray]:
     """Return similar and dissimilar pairs that are compared with each other, not with bounds."""
-    others = [name for name, values in lists.items() if values is not None and name != "pairs"]
+    others = [name for name in LISTS[:2] if lists.get(name) is not None]
     others += ["comparison_weight"] * (weights is not None)
     if others:
         raise ValueError(
@@ -173,13 +165,12 @@ def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndar
             "pairs must be a tuple (S, D, U, L): similar pairs, dissimilar pairs, upper and lower "
             "bounds of their squared distances; or (S, D)."
         )
-    found = []
-    for name, values in zip(("S", "D"), pairs[:2], strict=True):
-        if np.size(values) == 0:
-            found.append(np.empty((0, 2), dtype=np.int64))
-            continue
-        found.append(_check_rows(f"{name} of pairs", values, 2, n_samples))
-    similar, dissimilar = found
+    similar, dissimilar = (
+        _check_rows(f"{name} of pairs", values, 2, n_samples)
+        if np.size(values)
+        else np.empty((0, 2), dtype=np.int64)
+        for name, values in zip("SD", pairs[:2], strict=True)
+    )
     if len(similar) + len(dissimilar) == 0:
         raise ValueError("S and D of pairs must not both be empty.")
     upper = _check_bounds("U of pairs", pairs[2], len(similar))

@@ -16,21 +16,19 @@ def check_calibration(strategy="accuracy", min_rate=None, beta=1.0) -> None:
             f"strategy must be one of {', '.join(map(repr, _STRATEGIES))}, got {strategy!r}."
         )
     if strategy in ("max_tpr", "max_tnr") and not (
-        isinstance(min_rate, Real) and 0.0 <= min_rate <= 1.0
+        isinstance(min_rate, Real) and 0.0 <= float(min_rate) <= 1.0
     ):
         raise ValueError(
             f"min_rate must be a number from 0 to 1 for strategy={strategy!r}, got {min_rate!r}."
         )
-    if strategy == "f_beta" and not (isinstance(beta, Real) and abs(beta) <= _LARGEST):
+    if strategy == "f_beta" and not (isinstance(beta, Real) and abs(float(beta)) <= _LARGEST):
         raise ValueError(f"beta must be a real number for strategy='f_beta', got {beta!r}.")
 
 
 def best_threshold(distances, similar, strategy: str, min_rate, beta) -> float:
-    """Return the threshold that is best by a strategy; of equally good ones the smallest.
-
-    `similar` (n_pairs,) is boolean. Candidates lie in the middle between two distances next to each
-    other, so that rounding errors decide nothing, below all and above all.
-    """
+    """Return the threshold best by a strategy, the smallest of equals; similar (n,) is bool."""
+    # Candidates lie in the middle between two distances next to each other, so that rounding errors
+    # decide nothing, below all and above all.
     order = np.argsort(distances, kind="stable")
     distances, similar = distances[order], similar[order]
     # Thresholds fit only between different distances.

@@ -17,8 +17,8 @@ from skscreen.metric_learning.supervision import check_range_of_weights
 
 # Parameters that are passed on to `ScreenedRTLM`.
 _OPTIONS = (
-    "lam", "relative_lam", "loss", "width", "diagonal", "screening", "tol", "max_iter", "store",
-    "n_components", "verbose",
+    "lam", "relative_lam", "loss", "width", "linear_term", "diagonal", "screening", "tol",
+    "max_iter", "store", "n_components", "verbose",
 )  # fmt: skip
 
 
@@ -39,6 +39,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         relative_lam=True,
         loss="smoothed_hinge",
         width=0.05,
+        linear_term=None,
         diagonal=False,
         screening=True,
         tol=1e-6,
@@ -52,6 +53,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         self.relative_lam = relative_lam
         self.loss = loss
         self.width = width
+        self.linear_term = linear_term
         self.diagonal = diagonal
         self.screening = screening
         self.tol = tol
@@ -73,7 +75,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         ndarray of shape (n_pairs,)
         """
         check_is_fitted(self)
-        return super().pair_distance(self._vectors("pairs", pairs, 2))
+        return super().pair_distance(self._vectors("pairs", pairs, 2, self.n_features_in_))
 
     def transform(self, X) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.
@@ -108,23 +110,21 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
 
-    def _vectors(self, name: str, tuples, size: int) -> np.ndarray:
-        if self.preprocessor_ is not None and np.ndim(tuples) == 2:
-            names, rows = self._rows(name, tuples, size)
-            return self._look_up(name, names)[rows]
-        return self._formed(name, tuples, size, self.n_features_in_)
+    def _vectors(self, name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
+        """Return tuples of vectors (m, size, d), looked up where they are names."""
+        if np.ndim(tuples) != 2:
+            return check_tuples(name, tuples, size, n_features)
+        names, rows = self._rows(name, tuples, size)
+        return self._look_up(name, names)[rows]
 
-    def _formed(self, name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
-        if np.ndim(tuples) == 2:
+    def _rows(self, name: str, tuples, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the names that occur in tuples of names, and the tuples as indices of those."""
+        if self.preprocessor_ is None:
             raise ValueError(
                 f"{name} must be vectors, of shape (n_{name}, {size}, n_features), got shape "
                 f"{np.shape(tuples)}. If they are indices of samples X, pass preprocessor=X to "
                 f"{type(self).__name__}."
             )
-        return check_tuples(name, tuples, size, n_features)
-
-    def _rows(self, name: str, tuples, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the names that occur in tuples of names, and the tuples as indices of those."""
         tuples = np.asarray(tuples)
         if tuples.shape[1] != size or len(tuples) == 0:
             raise ValueError(
@@ -191,7 +191,7 @@ class ComparisonsClassifier(TuplesClassifier):
         ndarray of shape (n_tuples,)
         """
         check_is_fitted(self)
-        tuples = self._vectors(self._name, tuples, self._size)
+        tuples = self._vectors(self._name, tuples, self._size, self.n_features_in_)
         far, near = (self.pair_distance(tuples[:, two]) for two in (self._far, self._near))
         return far - near
 
@@ -219,7 +219,7 @@ def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray
     if given is not None and not callable(given):
         given = check_array(given, dtype=FLOATS, input_name="preprocessor")
     model.preprocessor_ = given
-    if model.preprocessor_ is not None and np.ndim(tuples) == 2:
+    if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
         same = rows[:, 0] == rows[:, 1] if model._size == 2 else same_pairs(rows)
         if np.any(same):
@@ -229,7 +229,7 @@ def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray
                 f"{names[rows[row]].tolist()}."
             )
         return model._look_up(model._name, names), rows
-    tuples = model._formed(model._name, tuples, model._size)
+    tuples = check_tuples(model._name, tuples, model._size)
     X, rows = np.unique(tuples.reshape(-1, tuples.shape[2]), axis=0, return_inverse=True)
     rows = rows.reshape(len(tuples), model._size)
     # Equal vectors in a tuple may be those of two samples.

@@ -48,7 +48,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
     bounds : tuple (U, L) or None, default=None
         Positive bounds on squared distances, or none.
-    loss, width, diagonal, screening, tol, max_iter, store, n_components, verbose
+    loss, width, linear_term, diagonal, screening, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples, so that pairs can be given as indices of its rows. A callable takes the distinct
@@ -103,6 +103,7 @@ class RTLMPairsClassifier(TuplesClassifier):
     True
     """
 
+    threshold_: float
     _name, _size = "pairs", 2
     _parameter_constraints: ClassVar[dict] = {
         **TuplesClassifier._parameter_constraints,
@@ -117,6 +118,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         bounds=None,
         loss="smoothed_hinge",
         width=0.05,
+        linear_term=None,
         diagonal=False,
         screening=True,
         tol=1e-6,
@@ -127,19 +129,10 @@ class RTLMPairsClassifier(TuplesClassifier):
         verbose=0,
     ):
         super().__init__(
-            lam,
-            relative_lam=relative_lam,
-            loss=loss,
-            width=width,
-            diagonal=diagonal,
-            screening=screening,
-            tol=tol,
-            max_iter=max_iter,
-            store=store,
-            n_components=n_components,
-            preprocessor=preprocessor,
-            verbose=verbose,
-        )
+            lam, relative_lam=relative_lam, loss=loss, width=width, linear_term=linear_term,
+            diagonal=diagonal, screening=screening, tol=tol, max_iter=max_iter, store=store,
+            n_components=n_components, preprocessor=preprocessor, verbose=verbose,
+        )  # fmt: skip
         self.bounds = bounds
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -296,7 +289,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
-    loss, width, diagonal, screening, tol, max_iter, store, n_components, verbose
+    loss, width, linear_term, diagonal, screening, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples, so that triplets can be given as indices of its rows. A callable takes the distinct
@@ -305,17 +298,14 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
-        rank of M.
-    classes_ : ndarray of shape (2,)
-        -1 and 1: a comparison is wrong, or right.
-    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+    components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
     truncated_objective_ : float
         The same.
     history_, screening_history_ : structured ndarray
         The same.
+    classes_ : ndarray of shape (2,)
+        -1 and 1: a comparison is wrong, or right.
     n_features_in_ : int
         Of a sample.
     preprocessor_ : ndarray, callable or None
@@ -379,24 +369,21 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
 
     Parameters
     ----------
-    lam, relative_lam, loss, width, diagonal, screening, tol, max_iter, store, n_components
+    lam, relative_lam, loss, width, linear_term, diagonal, screening, tol, max_iter, store
         See `RTLMTripletsClassifier`.
-    preprocessor, verbose
+    n_components, preprocessor, verbose
         See `RTLMTripletsClassifier`.
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
-        rank of M.
-    classes_ : ndarray of shape (2,)
-        -1 and 1: a comparison is wrong, or right.
-    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+    components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
     truncated_objective_ : float
         The same.
     history_, screening_history_ : structured ndarray
         The same.
+    classes_ : ndarray of shape (2,)
+        -1 and 1: a comparison is wrong, or right.
     n_features_in_ : int
         Of a sample.
     preprocessor_ : ndarray, callable or None

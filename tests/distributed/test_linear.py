@@ -162,7 +162,7 @@ def test_sums_of_a_pass(widths):
         a = np.clip(0.5 + h / widths[:, 0], 0.0, 1.0)
         return weights @ (a * h - 0.5 * widths[:, 0] * (a - 0.5) ** 2)
 
-    sums, _ = linear_pass(Block(rows, codes, weights), None, W, task)
+    sums, _ = linear_pass(Block(rows, codes, weights), W, task, None)
     assert_allclose(sums[0].smooth, smooth(W), rtol=1e-12)
     step = 1e-6
     for j in range(4):
@@ -177,10 +177,10 @@ def test_sums_of_a_pass(widths):
     # Second derivatives as matrices and as products are the same.
     flat = Task(np.arange(2), positive, none, none, widths, scale, False)
     block = Block(rows, codes, weights)
-    passed = linear_pass(block, None, W, flat)
+    passed = linear_pass(block, W, flat, None)
     parts = passed[0]
     V = rng.normal(size=(2, 4))
-    products = linear_product(block, passed, V, none, scale)
+    products = linear_product(block, V, none, scale, passed)
     for p in range(2):
         lower = np.tril(sums[0].curvature[p])
         matrix = lower + np.tril(lower, -1).T

@@ -234,7 +234,7 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
     point, alpha, _ = next(interior_point(problem.at(lam), 1.0, 1e-10 * best.primal, 60))
     primal = lists.explicit(model).primal(point.value, lam)
     assert primal == pytest.approx(best.primal, rel=1e-8)
-    numbers = problem.geometry.item_numbers(*problem.geometry.list_items())
+    numbers = problem.geometry.items.numbers(*problem.geometry.items.listed())
     dual = lists.explicit(model).dual(alpha[np.argsort(numbers)], lam)
     assert primal - dual <= 1e-8 * primal
 
@@ -256,7 +256,7 @@ def test_no_bound_decides_wrongly(lists, kind):
         for ratio in (0.7, 1.0, 1.3):
             target = lists.optimum(model, ratio * lam)
             for name, bound in BOUNDS.items():
-                ball = bound(evaluation, ratio * lam, lam, geometry.margins)
+                ball = bound(evaluation, ratio * lam, lam)
                 decisions = np.zeros(geometry.n_items, dtype=np.int8)
                 reduced = screen(problem.at(ratio * lam), [ball], decisions)
                 assert wrong_decisions(explicit, target, decisions) == 0, name

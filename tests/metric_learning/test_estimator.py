@@ -381,6 +381,8 @@ def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
             seen.add(n_jobs)
 
     monkeypatch.setattr(triplets, "NearestNeighbors", Spy)
+    # Few samples are searched without it, in no time.
+    X, y = np.random.default_rng(0).normal(size=(1100, 3)), np.arange(1100) % 2
     model = rtlm(n_jobs=2).fit(X, y)
     assert seen == {2}
     assert_array_equal(model.components_, rtlm().fit(X, y).components_)

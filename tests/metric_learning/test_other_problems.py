@@ -7,7 +7,15 @@ import pytest
 from metric_cases import IRIS_X, IRIS_Y, X, explicit, rtlm, vector_or_matrix, y
 from rtlm_reference import Explicit, brute_force_triplets, item_matrices, small_data
 
-from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path, screen_triplets
+from skscreen import (
+    RTLMPairsClassifier,
+    RTLMQuadrupletsClassifier,
+    RTLMTripletsClassifier,
+    ScreenedRTLM,
+    ScreenedRTLMCV,
+    rtlm_path,
+    screen_triplets,
+)
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
 
@@ -194,3 +202,28 @@ def test_linear_terms_that_are_none(term, text):
     with pytest.raises(ValueError, match=r"linear_term") as error:
         rtlm(linear_term=term).fit(X, y)
     assert error.match(text)
+
+
+@pytest.mark.parametrize("kind", [RTLMTripletsClassifier, RTLMQuadrupletsClassifier])
+@pytest.mark.parametrize("options", [{"linear_term": "trace"}, {"linear_term": "any"}], ids=str)
+def test_tuple_learners_take_a_linear_term(kind, options):
+    if options["linear_term"] == "any":
+        options = {"linear_term": random_term(X.shape[1], 20.0)}
+    triplets = brute_force_triplets(X, y, 3)
+    rows = triplets if kind is RTLMTripletsClassifier else triplets[:, [0, 1, 0, 2]]
+    model = kind(lam=0.1, preprocessor=X, tol=1e-9, **options).fit(rows)
+    same = rtlm(lam=0.1, tol=1e-9, **options).fit(X, triplets=triplets)
+    assert model.objective_ == pytest.approx(same.objective_, rel=1e-8)
+    plain = kind(lam=0.1, preprocessor=X).fit(rows)
+    assert model.objective_ != pytest.approx(plain.objective_, rel=1e-4)
+
+
+def test_pairs_learn_a_metric_of_smaller_rank_with_the_trace():
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(len(X))[: len(X) // 2 * 2].reshape(-1, 2)
+    alike = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    plain, some = (
+        RTLMPairsClassifier(preprocessor=X, linear_term=term).fit(pairs, alike)
+        for term in (None, 300.0 * np.eye(X.shape[1]))
+    )
+    assert len(some.components_) < len(plain.components_)

@@ -72,9 +72,9 @@ def test_the_bound_on_the_positive_part_is_one(seed, diagonal):
     labels = np.arange(14) % 2
     samples[labels == 1, 0] += rng.integers(0, 3)
     model = ScreenedRTLM(n_neighbors=3, diagonal=diagonal)
-    problem, _, _ = build(model, samples, labels)
+    problem = build(model, samples, labels)
     evaluation = problem.at(1.0).evaluate(problem.domain.project(np.zeros(problem.geometry.shape)))
-    near, far = problem.geometry.pair_differences(*problem.geometry.list_items())
+    near, far = problem.geometry.differences(*problem.geometry.items.listed())
     # Differences of integers: exact once more.
     near, far = np.round(near), np.round(far)
     S = np.sum(far**2 - near**2, axis=0) if diagonal else far.T @ far - near.T @ near

@@ -17,13 +17,12 @@ from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
-from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone, row_space
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
-from skscreen.metric_learning.problem.items import Items
+from skscreen.metric_learning.problem.items import SORT_FROM, Items
 from skscreen.metric_learning.problem.linear_term import check_linear_term, is_separable
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.pair_loops import SORT_FROM
 from skscreen.metric_learning.problem.triplets import (
     comparisons_from_arrays,
     differences,
@@ -61,74 +60,54 @@ _BYTES_OF_DUALS = 16
 def build(
     model, X, y=None, *, sample_weight=None, comparison_weight=None,
     from_labels: Callable | None = None, **lists,
-) -> tuple[Problem, float, Point]:  # fmt: skip
-    """Validate the data and set the problem of an estimator up.
+) -> Problem:  # fmt: skip
+    """Return the problem of a `ScreenedRTLM`, whose number and names of features are set.
 
-    Of `model`, a `ScreenedRTLM`, the parameters but `lam` count; its number and names of features
-    are set. `from_labels` takes it, centred samples, class codes and the loss, and returns the
-    comparisons, of all features; by default nearest neighbours in one process, of few samples in
-    coordinates of their span. `lists` are explicit comparisons by their names in
-    `ScreenedRTLM.fit`.
-
-    Returns the problem, lambda_max and lambda_max times the solution there.
+    `lists` are explicit comparisons. `from_labels` makes the geometry of the model, centred
+    samples, class codes and the loss; by default nearest neighbours in one process.
     """
     check_samples(X, y)
     # Single precision stays as it is: its only copy in double precision is the centred one.
     samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
     _check_n_components(model.n_components, samples.shape[1])
-    given_term = check_linear_term(model.linear_term, samples.shape[1], model.diagonal)
-    separable = is_separable(given_term)
+    C = check_linear_term(model.linear_term, samples.shape[1], model.diagonal)
     check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
-    X, unit = _scaled(_centred(samples))
-    _warn_of_scales(X)
-    varying = _varying(X) if from_labels is None and separable else None
-    X = X if varying is None else X @ varying
-    domain = NonnegativeOrthant() if model.diagonal else PSDCone()
-    loss = _loss(model)
-    kind = DiagonalComparisons if model.diagonal else Comparisons
-    lists = {"triplets": None, "quadruplets": None, "pairs": None, **lists}
-    given = [name for name, values in lists.items() if values is not None]
+    Z, unit = _scaled(_centred(samples))
+    _warn_of_scales(Z)
+    loss, given = _loss(model), [name for name, values in lists.items() if values is not None]
+    # Coordinates: features that vary, and with few samples those of their span.
+    reduces = from_labels is None and is_separable(C)
+    varying = _varying(Z) if reduces else None
+    Z, items = Z if varying is None else Z @ varying, None
     if given:
         _check_lists(X, y, sample_weight)
-        found = check_comparisons(len(X), loss.threshold, lists, comparison_weight)
-        narrow = is_narrow(loss.width, loss.threshold, has_long_rows=False)
-        items = comparisons_from_arrays(*found, _BYTES_OF_DUALS * narrow)
-        if len(items.near) + len(items.far) < len(X):
-            X, items = differences(X, items)
-    basis = None if model.diagonal or from_labels or not separable else row_space(X)
-    domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
-    if given:
-        geometry = kind(X, items)
-    else:
+        Z, items = _from_lists(Z, loss, lists, comparison_weight)
+    basis = row_space(Z) if reduces and not model.diagonal else None
+    domain = NonnegativeOrthant() if model.diagonal else PSDCone()
+    domain.check_memory(Z.shape[1] if basis is None else basis.shape[1])
+    if not given:
         codes, weights = _codes(X, y, sample_weight, comparison_weight, model)
-        if model.neighbors is not None:
-            graph = read_graph(model.neighbors, samples)
-            geometry = _from_graph(kind, model, X, codes, loss, weights, graph)
+        if from_labels is None:
+            Z, items = _from_labels(model, samples, Z, codes, weights, loss)
         else:
-            known = codes >= 0
-            if not known.all():
-                X, codes = X[known], codes[known]
-                weights = None if weights is None else weights[known]
-            make = from_labels or partial(_from_labels, kind, weights=weights)
-            geometry = make(model, X, codes, loss)
-    if basis is not None:
-        n_features = X.shape[1]
-        geometry = kind(geometry.X[:, :n_features] @ basis, geometry.items, n_features)
+            geometry = from_labels(model, Z[codes >= 0], codes[codes >= 0], loss)
+    if items is not None:
+        kind = DiagonalComparisons if model.diagonal else Comparisons
+        geometry = kind(Z, items) if basis is None else kind(Z @ basis, items, Z.shape[1])
     if varying is not None:
         basis = varying if basis is None else varying @ basis
     pulls = model.pull > 0.0 and not given
-    linear_term = geometry.near_term(float(model.pull)) if pulls else (None, 0.0)
-    if given_term is not None:
-        linear_term = _with_term(linear_term, given_term, basis, unit)
-    problem = Problem(geometry, loss, domain, *linear_term, basis, unit, samples.dtype.type)
-    lam_max, first = problem.lam_max()
-    if not first.value.any():
-        beside = "" if given_term is None else " by more than linear_term takes"
+    B, error = geometry.near_term(float(model.pull)) if pulls else (None, 0.0)
+    if C is not None:
+        B, error = _with_term(B, error, C, basis, unit)
+    problem = Problem(geometry, loss, domain, B, error, basis, unit, samples.dtype.type)
+    if not problem.first.value.any():
+        beside = "" if C is None else " by more than linear_term takes"
         warn_user(
             f"No metric brings the near samples of the {given[0] if given else 'triplets'} nearer "
             f"than the far ones on average{beside}, so the zero metric is optimal for every lam."
         )
-    return problem, lam_max, first
+    return problem
 
 
 def _loss(model) -> SmoothedHinge:
@@ -137,7 +116,7 @@ def _loss(model) -> SmoothedHinge:
     return SmoothedHinge(1.0, float(model.width) if model.loss == "smoothed_hinge" else 0.0)
 
 
-def _with_term(known: tuple[np.ndarray | None, float], C: np.ndarray, basis, unit: float) -> tuple:
+def _with_term(B, error: float, C: np.ndarray, basis, unit: float) -> tuple[np.ndarray, float]:
     """Return a linear term B of an objective and its error, with -C in coordinates added."""
     largest = float(np.abs(C).max(initial=0.0)) / unit / unit
     if largest > _LARGEST_TERM:
@@ -145,13 +124,12 @@ def _with_term(known: tuple[np.ndarray | None, float], C: np.ndarray, basis, uni
             f"linear_term, with numbers up to {np.abs(C).max():g}, is too large beside X, whose "
             f"values are about {unit:.0e}: losses would not count in floating point. Rescale X."
         )
-    term, error = C / unit**2, 0.0
+    term = C / unit**2
     if basis is not None:
         term = basis.T @ term if C.ndim == 1 else basis.T @ (basis.T @ term).T
         term = term if term.ndim == 1 else 0.5 * (term + term.T)
-        error = 16.0 * EPS * float(np.linalg.norm(C)) / unit**2
-    B, known_error = known
-    return (-term if B is None else B - term), known_error + error
+        error += 16.0 * EPS * float(np.linalg.norm(C)) / unit**2
+    return (-term if B is None else B - term), error
 
 
 def _centred(X: np.ndarray) -> np.ndarray:
@@ -199,7 +177,7 @@ def _warn_of_scales(X: np.ndarray) -> None:
 
 
 def _check_n_components(n_components, n_features: int) -> None:
-    if isinstance(n_components, Integral) and n_components > n_features:
+    if isinstance(n_components, Integral) and int(n_components) > n_features:
         raise ValueError(
             f"n_components must be at most {n_features}, the number of features, got "
             f"{n_components}."
@@ -250,34 +228,36 @@ def _codes(X, y, sample_weight, comparison_weight, model) -> tuple[np.ndarray, n
     return codes, weights
 
 
-def _bytes_of_duals(model, loss: SmoothedHinge) -> int:
-    """Bytes that the solver will need for each triplet."""
-    has_long_rows = model.n_neighbors is None or model.n_neighbors >= SORT_FROM[0]
-    return _BYTES_OF_DUALS if is_narrow(loss.width, loss.threshold, has_long_rows) else 0
-
-
-def _weighed(items: Items, weights: np.ndarray | None) -> Items:
-    """Return items whose losses count times the weights of their anchors."""
-    return items if weights is None else replace(items, weights=weights[items.near[:, 0]])
-
-
-def _from_graph(kind: type[Comparisons], model, X, codes, loss, weights, graph) -> Comparisons:
-    known = np.flatnonzero(codes >= 0)
-    order = known[locality_order(X[known], codes[known])]
-    extra = _bytes_of_duals(model, loss)
-    items = triplets_from_graph(graph, codes, order, model.n_neighbors, extra)
-    return kind(X[order], _weighed(items, None if weights is None else weights[order]))
+def _from_lists(
+    Z: np.ndarray, loss: SmoothedHinge, lists: dict, comparison_weight
+) -> tuple[np.ndarray, Items]:
+    """Return points and the items of explicit comparisons of samples, as pairs of these points."""
+    near, far, thresholds, weights, against_all = check_comparisons(
+        len(Z), loss.threshold, lists, comparison_weight
+    )
+    extra = _BYTES_OF_DUALS * is_narrow(loss.width, loss.threshold, has_long_rows=False)
+    items = comparisons_from_arrays(near, far, thresholds, weights, against_all, extra)
+    return differences(Z, items) if len(items.near) + len(items.far) < len(Z) else (Z, items)
 
 
 def _from_labels(
-    kind: type[Comparisons], model, X, codes, loss: SmoothedHinge, weights: np.ndarray | None
-) -> Comparisons:
-    extra = _bytes_of_duals(model, loss)
-    order = locality_order(X, codes)
-    X, codes = X[order], codes[order]
-    keep, store = None, check_store(model.store)
-    if store is not None:
-        key = content_key(X, codes, model.n_neighbors)
-        keep = partial(kept_matrix, key, store.max_bytes)
-    items = triplets_from_labels(X, codes, model.n_neighbors, model.n_jobs, extra, keep)
-    return kind(X, _weighed(items, None if weights is None else weights[order]))
+    model, samples, Z: np.ndarray, codes: np.ndarray, weights, loss: SmoothedHinge
+) -> tuple[np.ndarray, Items]:
+    """Return the labelled samples, those near each other together, and their triplets."""
+    k, known = model.n_neighbors, np.flatnonzero(codes >= 0)
+    order = locality_order(Z if known.size == len(Z) else Z[known], codes[known])
+    order = order if known.size == len(Z) else known[order]
+    narrow = is_narrow(loss.width, loss.threshold, k is None or k >= SORT_FROM[0])
+    Z, extra = Z[order], _BYTES_OF_DUALS * narrow
+    if model.neighbors is not None:
+        graph = read_graph(model.neighbors, samples)
+        items = triplets_from_graph(graph, codes, order, k, extra)
+    else:
+        keep, store = None, check_store(model.store)
+        if store is not None:
+            keep = partial(kept_matrix, content_key(Z, codes[order], k), store.max_bytes)
+        items = triplets_from_labels(Z, codes[order], k, model.n_jobs, extra, keep)
+    if weights is not None:
+        # The losses of a triplet count times the weight of its anchor.
+        items = replace(items, weights=weights[order][items.near[:, 0]])
+    return Z, items

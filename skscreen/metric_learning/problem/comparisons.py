@@ -15,30 +15,20 @@ et al. 2019, section 6.3).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from skscreen._compiled import metric_learning as loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.items import Items, PairDistances
 from skscreen.metric_learning.problem.loss_sums import LossSums
-from skscreen.metric_learning.problem.pair_loops import (
-    SORT_FROM,
-    add_edges,
-    add_interval,
-    add_laplacian,
-    add_scaled_rows,
-    add_weighted_squares,
-    pair_sizes,
-    renumber_points,
-    row_and_frobenius_norms,
-    scale_columns,
-    sort_blocks,
-    squared_distances,
-    used_points,
-)
+
+# Terms of a distance at a centre sum_k c_k M_k: the numbers c_k with the distances under M_k.
+Terms = Sequence[tuple[float, PairDistances]]
 
 # A reduced problem copies its rows of data if they are less than this share.
 _WORTH_COPYING = 0.75
@@ -51,27 +41,25 @@ _LANES = 4
 
 
 class Comparisons(LossSums):
-    """Comparisons under a full metric matrix; see the module's docstring.
-
-    X (n, d) is best centred: the rounding allowances grow with the norms of its rows. Each of its
-    numbers is a sum of `n_summed` products, for the allowances.
-    """
+    """Comparisons under a full metric matrix, of the rows of X (n, d), best centred."""
 
     # Whether |H_t| is that of the diagonal of H_t only.
     diagonal = False
-    # Whether `list_items` is available, for solvers that need every item.
+    # Whether single items can be listed, for solvers that need every one.
     lists_items = True
 
     def __init__(self, X: np.ndarray, items: Items, n_summed: int = 1):
+        # Rounding allowances grow with the norms of rows. Each of their numbers is a sum of
+        # `n_summed` products.
         # Rows in one piece: loops over pairs take twice as long over columns.
         padded = np.zeros((len(X), X.shape[1] + -X.shape[1] % _LANES))
         padded[:, : X.shape[1]] = X
         near_sizes, far_sizes = np.empty(len(items.near)), np.empty(len(items.far))
-        pair_sizes(padded, items.near, self.diagonal, near_sizes)
-        pair_sizes(padded, items.far, self.diagonal, far_sizes)
+        loops.pair_sizes(padded, items.near, self.diagonal, near_sizes)
+        loops.pair_sizes(padded, items.far, self.diagonal, far_sizes)
         if items.places is not None:
             far_sizes = far_sizes[items.places]
-        self._norms = row_and_frobenius_norms(padded)
+        self._norms = loops.row_and_frobenius_norms(padded)
         # Relative error of a product, data included, and growth of rounding errors in distances.
         self._eps = EPS * max(0.25 * math.sqrt(n_summed), 1.0)
         self._root = math.sqrt(max(X.shape[1], n_summed))
@@ -80,14 +68,9 @@ class Comparisons(LossSums):
         self._set(padded, X.shape[1], items, near_sizes, far_sizes)
 
     def _set(self, X, n_features, items, near_sizes, far_sizes) -> None:
-        self.X = X
-        self.n_features = n_features
-        self.items = items
-        self.n_items = items.n_items
-        # Whether passes over the items are faster with places in order of their distances.
-        self.has_long_rows = bool((items.stop - items.start).max(initial=0) >= SORT_FROM[0])
-        self.near_sizes = near_sizes
-        self.far_sizes = far_sizes
+        self.X, self.n_features, self.items = X, n_features, items
+        self.n_items, self.has_long_rows = items.n_items, items.has_long_rows
+        self.near_sizes, self.far_sizes = near_sizes, far_sizes
         self.place_scales = items.place_weights()
 
     def __setstate__(self, state: dict) -> None:
@@ -101,8 +84,6 @@ class Comparisons(LossSums):
         other._set(X, self.n_features, items, near_sizes, far_sizes)
         return other
 
-    # -- what depends on the kind of metric ------------------------------------------------
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of a parameter."""
@@ -115,66 +96,46 @@ class Comparisons(LossSums):
         return self.X @ padded
 
     def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
-        """Sum of far minus near weighted pair terms, with a bound on its rounding error.
-
-        With weights >= 0 summed over the items of each row and place this is sum_t w_t H_t.
-        """
+        """Return sum_t w_t H_t for weights summed by near pair and by far place, and its error."""
         items, d = self.items, self.n_features
         far_weights, product = self._far_weights(place_weights), np.zeros(self.X.shape)
         if self._spread <= _NARROW_SPREAD:
             degrees = np.zeros(len(self.X))
-            add_edges(self.X, items.near, near_weights, -1.0, degrees, product)
+            loops.add_edges(self.X, items.near, near_weights, -1.0, degrees, product)
             near_terms = -float(degrees.sum())
-            add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
+            loops.add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
             terms = 2.0 * near_terms + float(degrees.sum())
-            add_scaled_rows(self.X, degrees, product)
+            loops.add_scaled_rows(self.X, degrees, product)
             error = 16.0 * self._eps * self._norms[0] ** 2 * terms
         else:
-            add_laplacian(self.X, items.near, near_weights, -1.0, product)
-            add_laplacian(self.X, items.far, far_weights, 1.0, product)
+            loops.add_laplacian(self.X, items.near, near_weights, -1.0, product)
+            loops.add_laplacian(self.X, items.far, far_weights, 1.0, product)
             error = 8.0 * self._eps * self._norms[1] * float(np.linalg.norm(product))
         total = (self.X.T @ product)[:d, :d]
         return 0.5 * (total + total.T), error
 
-    # -- interface to the solvers ---------------------------------------------------------------
-
     def margins(self, point: Point) -> PairDistances:
         """Distances of all pairs under a metric, O(n d r + (R + Q) r)."""
-        Z = self._embed(point.factor)
-        items = self.items
+        Z, items = self._embed(point.factor), self.items
         near, far = np.empty(len(items.near)), np.empty(len(items.far))
-        squared_distances(Z, items.near, near)
-        squared_distances(Z, items.far, far)
+        loops.squared_distances(Z, items.near, near)
+        loops.squared_distances(Z, items.far, far)
         size = float(np.linalg.norm(point.factor))
         noise = 8.0 * EPS * self._root * self._norms[0] * size
         if items.places is not None:
             far = far[items.places]
         return PairDistances(near, far, noise)
 
-    def intervals(self, terms):
-        """Intervals for the distances at a centre, rounding errors included.
-
-        `terms` has the centre as pairs of a coefficient and an evaluated metric. Returns the lower
-        and upper ends of the near, then of the far distances.
-        """
+    def intervals(self, terms: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Bound distances at a centre sum_k c_k M_k: near low, near high, far low, far high."""
         near_low, near_high = (np.zeros(len(self.items.near)) for _ in range(2))
         far_low, far_high = (np.zeros(self.items.n_places) for _ in range(2))
         for coefficient, margins in terms:
-            add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
-            add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
+            loops.add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
+            loops.add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
         return near_low, near_high, far_low, far_high
 
-    def list_items(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return near pair and far place of every item; for problems with few."""
-        return self.items.listed()
-
-    def item_numbers(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the numbers of listed items in the full problem."""
-        return self.items.base[rows] + self.items.rank[places]
-
-    def pair_differences(
-        self, rows: np.ndarray, places: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def differences(self, rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return x_a - x_b of the near and of the far pair of listed items, of shape (m, d)."""
         near, far = self.items.pairs(rows, places)
         X = self.X[:, : self.n_features]
@@ -182,10 +143,8 @@ class Comparisons(LossSums):
 
     @property
     def evaluation_work(self) -> float:
-        """Work of a step with its projection, in simple operations, some 0.1 ns each.
-
-        The constant is what a step takes whatever its size.
-        """
+        """Work of a step with its projection, in simple operations, some 0.1 ns each."""
+        # The constant is what a step takes whatever its size.
         d, pairs = self.n_features, self.items.start.size + self.items.n_places
         return 3e6 + 12.0 * pairs * d + 0.4 * len(self.X) * d**2 + 10.0 * d**3 + self.n_items
 
@@ -194,16 +153,19 @@ class Comparisons(LossSums):
     ) -> "Comparisons":
         """Keep ranges of far places of near pairs, see `Items.kept`, and the data they need."""
         kept, rows, used = self.items.kept(start, stop, rows)
-        X, points = self.X, np.flatnonzero(used_points(len(self.X), kept.near, kept.far))
+        X, named = self.X, np.zeros(len(self.X), dtype=np.bool_)
+        loops.mark_points(kept.near, named)
+        loops.mark_points(kept.far, named)
+        points = np.flatnonzero(named)
         if points.size < _WORTH_COPYING * len(X):
             X = X[points]
-            renumber_points(points, len(self.X), kept.near, kept.far)
+            loops.renumber_points(points, len(self.X), kept.near, kept.far)
         return self._like(X, kept, self.near_sizes[rows], self.far_sizes[used])
 
     def sort_places(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the far places of each block by distance; return the margins in the new order."""
         order = np.empty(self.items.n_places, np.int64)
-        if not sort_blocks(self.items.blocks, margins.far, order):
+        if not loops.sort_blocks(self.items.blocks, margins.far, order):
             return self, margins
         items = self.items.in_order(order)
         geometry = self._like(self.X, items, self.near_sizes, self.far_sizes[order])
@@ -231,15 +193,15 @@ class DiagonalComparisons(Comparisons):
     def _embed(self, factor: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(factor)
         Z = np.empty((len(self.X), used.size + -used.size % _LANES))
-        scale_columns(self.X, used, factor[used], Z)
+        loops.scale_columns(self.X, used, factor[used], Z)
         return Z
 
     def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted squared differences, with its rounding error."""
         items = self.items
         near, far = np.zeros(self.X.shape[1]), np.zeros(self.X.shape[1])
-        add_weighted_squares(self.X, items.near, near_weights, near)
-        add_weighted_squares(self.X, items.far, self._far_weights(place_weights), far)
+        loops.add_weighted_squares(self.X, items.near, near_weights, near)
+        loops.add_weighted_squares(self.X, items.far, self._far_weights(place_weights), far)
         pairs = max(len(items.near) + len(items.far), 1)
         error = 2.0 * EPS * np.sqrt(pairs) * float(np.linalg.norm(near + far))
         return (far - near)[: self.n_features], error

@@ -20,15 +20,11 @@ _MATRICES = 70
 
 @dataclass(frozen=True)
 class Point:
-    """An element of a cone, with the factor that makes its margins cheap.
+    """An element of a cone, with the factor that makes its margins cheap."""
 
-    For the PSD cone a symmetric (d, d) matrix and a factor (d, r) with value = factor @ factor.T;
-    for the orthant a vector (d,) and its square root. Either way squared distances under the metric
-    are Euclidean ones after a multiplication of the data by the factor.
-    """
-
-    value: np.ndarray
-    factor: np.ndarray
+    # Squared distances under the metric are Euclidean ones of the data times the factor.
+    value: np.ndarray  # (d, d) symmetric, or (d,) for the orthant
+    factor: np.ndarray  # (d, r) with value = factor @ factor.T, or (d,) square roots
 
     def scaled(self, scale: float) -> "Point":
         """Return the point times a non-negative number."""
@@ -58,11 +54,8 @@ class PSDCone:
         check_memory(8.0 * _MATRICES * n_features**2, what, advice)
 
     def project(self, value: np.ndarray) -> Point:
-        """Keep the positive eigenvalues, O(d^3); what may be rounding errors only is left out.
-
-        All eigenvalues are computed: most are positive along paths, and LAPACK is slower for some
-        of them.
-        """
+        """Keep the positive eigenvalues, O(d^3); what may be rounding errors is left out."""
+        # All of them: most are positive along paths, and LAPACK is slower for some.
         eigenvalues, vectors = np.linalg.eigh(value)
         noise = len(value) * EPS * np.abs(eigenvalues).max(initial=0.0)
         return self._positive_part(eigenvalues - noise * (eigenvalues <= noise), vectors)
@@ -70,10 +63,8 @@ class PSDCone:
     def split(self, value: np.ndarray) -> tuple[Point, Point]:
         """Split by the sign of the eigenvalues, O(d^3)."""
         eigenvalues, vectors = np.linalg.eigh(value)
-        return (
-            self._positive_part(eigenvalues, vectors),
-            self._positive_part(-eigenvalues, vectors),
-        )
+        upper, lower = (self._positive_part(sign * eigenvalues, vectors) for sign in (1.0, -1.0))
+        return upper, lower
 
     @staticmethod
     def _positive_part(eigenvalues: np.ndarray, vectors: np.ndarray) -> Point:
@@ -117,10 +108,8 @@ def components(point: Point) -> np.ndarray:
 
 
 def row_space(X: np.ndarray) -> np.ndarray | None:
-    """Return orthonormal columns (d, n - 1) that span the differences of rows; None for n > d.
-
-    All H_t lie in that space, and outside of it a metric would only add to its norm. O(n^2 d).
-    """
+    """Return orthonormal columns (d, n - 1) that span the differences of rows; None for n > d."""
+    # All H_t lie in that space, and outside of it a metric would only add to its norm.
     if len(X) > X.shape[1]:
         return None
     # Nothing is dropped as a rounding error, because some items may differ in nothing else.

@@ -9,10 +9,7 @@ from skscreen.metric_learning.problem.triplets import anchored, check_pairs
 
 
 def read_graph(neighbors, X: np.ndarray) -> sparse.csr_array:
-    """Return a graph of neighbours, (n, n), given or made by a transformer of the samples.
-
-    Row i holds the distances to the neighbours of i. Raises a ValueError for what is no such graph.
-    """
+    """Return a graph (n, n) whose row i holds distances to neighbours of i, given or made."""
     graph = neighbors if sparse.issparse(neighbors) else clone(neighbors).fit_transform(X)
     if not sparse.issparse(graph) or graph.shape != (len(X), len(X)):
         got = f"shape {graph.shape}" if sparse.issparse(graph) else type(graph).__name__
@@ -32,18 +29,11 @@ def read_graph(neighbors, X: np.ndarray) -> sparse.csr_array:
 
 
 def triplets_from_graph(
-    graph: sparse.csr_array,
-    y: np.ndarray,
-    order: np.ndarray,
-    n_neighbors: int | None,
+    graph: sparse.csr_array, y: np.ndarray, order: np.ndarray, n_neighbors: int | None,
     bytes_per_triplet: int = 0,
-) -> Items:
-    """Build the triplets (i, j, l) with j and l among the neighbours of i, j of its class.
-
-    `graph` is that of `read_graph`, where no sample is a neighbour of its own; `y` (n,) are class
-    codes. The samples `order` (m,) count, and triplets name them by their places there. Raises a
-    ValueError if none has neighbours of both kinds; for the rest see `triplets_from_labels`.
-    """
+) -> Items:  # fmt: skip
+    """Build triplets of neighbours in a graph, of the samples `order` (m,) of classes y (n,)."""
+    # Triplets name samples by their places in `order`.
     rows, columns = _edges(graph, order)
     codes = y[order]
     alike = codes[rows] == codes[columns]
@@ -65,10 +55,7 @@ def triplets_from_graph(
 
 
 def _edges(graph: sparse.csr_array, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return anchor and neighbour of the edges between some samples, in their new order.
-
-    The nearest neighbour of each anchor first.
-    """
+    """Return anchor and neighbour of edges between some samples, by anchor, nearest first."""
     places = np.full(graph.shape[0], -1, dtype=np.int32)
     places[order] = np.arange(order.size)
     rows = np.repeat(places, np.diff(graph.indptr))

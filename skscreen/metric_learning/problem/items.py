@@ -20,48 +20,41 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skscreen.metric_learning.problem.pair_loops import cover, renumber_places
+from skscreen._compiled import metric_learning as loops
+
+# Least number of far places of a near pair for which they are kept in order of their distances and
+# passes over its items look at few of them, if so many near pairs share each (see
+# `metric_learning_losses.hpp`).
+SORT_FROM = (96, 32)
 
 
 @dataclass(frozen=True)
 class PairDistances:
-    """Squared distances of near pairs and far places under one metric: margins not yet subtracted.
+    """Squared distances of near pairs and far places: margins, not yet subtracted."""
 
-    `noise` bounds the rounding error of one embedded difference, so a distance D carries an
-    error of at most 2 sqrt(D) noise + noise^2 (and a relative one of a few eps).
-    """
-
-    near: np.ndarray
-    far: np.ndarray
+    near: np.ndarray  # (R,)
+    far: np.ndarray  # (S,)
+    # Bound on the rounding error of an embedded difference: a distance D is off by no more than
+    # 2 sqrt(D) noise + noise^2, and a few eps of its own.
     noise: float
 
 
 @dataclass(frozen=True)
 class Items:
-    """Which pairs are compared; see the picture above.
+    """Which pairs are compared; see the picture above."""
 
-    - near (R, 2), far (Q, 2): pairs, as indices into the data, int32;
-    - places (S,): far pair at each far place; None where far place s is far pair s;
-    - blocks (B + 1,): block b holds the far places blocks[b]:blocks[b + 1];
-    - start, stop (R,): far places that each near pair is compared with, within one block;
-    - base (R,), rank (S,): item number of near pair p at far place s in the full problem is
-      base[p] + rank[s];
-    - thresholds, weights (R,): thresholds of the margins of each near pair's items, and factors > 0
-      of their losses; None where all have that of the loss, and weight 1.
-
-    With thresholds every near pair has far places of its own, in the order of the near pairs; near
-    pairs that share far places have one weight.
-    """
-
-    near: np.ndarray
-    far: np.ndarray
-    places: np.ndarray | None
-    blocks: np.ndarray
-    start: np.ndarray
+    near: np.ndarray  # (R, 2) int32, near pairs as indices into the data
+    far: np.ndarray  # (Q, 2) int32, far pairs
+    places: np.ndarray | None  # (S,) far pair at each far place; None where place s has pair s
+    blocks: np.ndarray  # (B + 1,) block b holds the far places blocks[b]:blocks[b + 1]
+    start: np.ndarray  # (R,) the far places of each near pair are start:stop, within one block
     stop: np.ndarray
-    base: np.ndarray
-    rank: np.ndarray
+    base: np.ndarray  # (R,) items have the numbers base[p] + rank[s] in the full problem
+    rank: np.ndarray  # (S,)
+    # (R,) of the items of each near pair; None where all have that of the loss. With thresholds
+    # every near pair has far places of its own, in the order of the near pairs.
     thresholds: np.ndarray | None = None
+    # (R,) factors > 0 of losses, one for near pairs that share far places; None where all are 1.
     weights: np.ndarray | None = None
 
     @property
@@ -79,12 +72,31 @@ class Items:
         """Number of items."""
         return int(self.lengths.sum())
 
+    @property
+    def at_places(self) -> np.ndarray:
+        """Far pair at each far place, (S, 2)."""
+        return self.far if self.places is None else self.far[self.places]
+
+    @property
+    def has_long_rows(self) -> bool:
+        """Whether passes over the items are faster with places in order of their distances."""
+        return bool(self.lengths.max(initial=0) >= SORT_FROM[0])
+
+    @property
+    def covered(self) -> np.ndarray:
+        """Number of near pairs that are compared with each far place, (S,), as floats."""
+        return _cover(self.start, self.stop, self.n_places)
+
     def listed(self) -> tuple[np.ndarray, np.ndarray]:
         """Return near pair and far place of every item, (T,) each."""
         lengths = self.lengths
         rows = np.repeat(np.arange(lengths.size), lengths)
         first = np.cumsum(lengths) - lengths
         return rows, np.arange(rows.size) + (self.start - first)[rows]
+
+    def numbers(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the numbers of listed items in the full problem."""
+        return self.base[rows] + self.rank[places]
 
     def pairs(self, rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the near and of the far pair of listed items, (m, 2) each."""
@@ -101,25 +113,23 @@ class Items:
     def kept(
         self, start: np.ndarray, stop: np.ndarray, rows: np.ndarray | None = None
     ) -> tuple["Items", np.ndarray, np.ndarray]:
-        """Keep the far places start[k]:stop[k] of the k-th near pair, or of that named by rows[k].
-
-        What nothing refers to any more goes; also returns the near pairs and far places left. A
-        near pair may be named several times, with pieces of its far places, in their order.
-        """
+        """Keep places start[k]:stop[k] of near pair rows[k]; return rows and places left, too."""
+        # A near pair may be named several times, with pieces of its far places, in their order.
         if rows is None:
             rows = np.flatnonzero(stop > start)
             start, stop = start[rows], stop[rows]
         else:
             # Rewritten below.
             start, stop = start.copy(), stop.copy()
-        covered = cover(start, stop, np.zeros(self.n_places))
+        covered = _cover(start, stop, self.n_places)
         used = np.flatnonzero(covered)
         if self.places is None:
             far, places = self.far[used], None
         else:
             keep, places = np.unique(self.places[used], return_inverse=True)
             far, places = self.far[keep], places.astype(np.int32)
-        blocks = renumber_places(covered, self.blocks, start, stop)
+        blocks = self.blocks.copy()
+        blocks = blocks[: loops.renumber_places(covered, blocks, start, stop)].copy()
         levels = (self.thresholds, self.weights)
         return Items(
             self.near[rows], far, places, blocks, start, stop, self.base[rows], self.rank[used],
@@ -128,9 +138,12 @@ class Items:
 
     def in_order(self, order: np.ndarray) -> "Items":
         """Return the same items with far places in another order within their blocks."""
-        far, places = self.far, self.places
-        if places is None:
-            far = far[order]
-        else:
-            places = places[order]
-        return replace(self, far=far, places=places, rank=self.rank[order])
+        if self.places is None:
+            return replace(self, far=self.far[order], rank=self.rank[order])
+        return replace(self, places=self.places[order], rank=self.rank[order])
+
+
+def _cover(start: np.ndarray, stop: np.ndarray, n_places: int) -> np.ndarray:
+    out = np.zeros(n_places)
+    loops.cover_places(start, stop, out)
+    return out

@@ -11,13 +11,7 @@ _LARGEST = 1e40
 
 
 def check_linear_term(term, n_features: int, diagonal: bool) -> np.ndarray | None:
-    """Return C of shape (d, d), or (d,) for a diagonal metric; None for none.
-
-    Raises
-    ------
-    ValueError
-        If it is no symmetric matrix of finite numbers, "trace" or None.
-    """
+    """Return C of shape (d, d), or (d,) for a diagonal metric; None for none."""
     if term is None:
         return None
     d, shapes = n_features, "(n_features,) or " if diagonal else ""
@@ -53,10 +47,8 @@ def check_linear_term(term, n_features: int, diagonal: bool) -> np.ndarray | Non
 
 
 def is_separable(C: np.ndarray | None) -> bool:
-    """Whether what no sample differs in has no part in the optimum, as without the term.
-
-    So it is for multiples >= 0 of the identity, and for weights >= 0 of single features.
-    """
+    """Whether what no sample differs in has no part in the optimum, as without the term."""
+    # So it is for multiples >= 0 of the identity, and for weights >= 0 of single features.
     if C is None or C.ndim == 1:
         return C is None or bool(np.all(C >= 0.0))
     return bool(C[0, 0] >= 0.0 and np.array_equal(C, C[0, 0] * np.eye(len(C))))

@@ -10,6 +10,7 @@ the same optimum as the full one. The weights w_t and thresholds of the items ar
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,79 +36,60 @@ def norm(value: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Proximal:
-    """Proximal smoothing of a dual that is not strongly concave (the hinge).
+    """Proximal smoothing of a dual that is not strongly concave (the hinge)."""
 
-    The smooth objective replaces l(x) by max_a a (tau - x) - w/2 a^2 - width/2 (a - c)^2 over 0 <=
-    a <= 1, with w the width of the loss. Moving the centre c (T,) to the last maximiser a is the
-    proximal-point method on the dual: it closes the gap for any fixed width (Rockafellar 1976).
-    `last_gap` is that at the last recentring.
-    """
-
+    # The smooth objective replaces l(x) by max_a a (tau - x) - w/2 a^2 - width/2 (a - c)^2 over
+    # 0 <= a <= 1, with w the width of the loss. Moving the centre c to the last maximiser a is the
+    # proximal-point method on the dual: it closes the gap for any fixed width (Rockafellar 1976).
     width: float
-    centre: np.ndarray
+    centre: np.ndarray  # (T,) for all items of the full problem
     narrowest: float = 1e-7
-    last_gap: float = np.inf
+    last_gap: float = np.inf  # at the last recentring
 
     def fixed(self, zero: np.ndarray, linear: np.ndarray) -> "Proximal":
         """Return it with the centres of decided items (boolean masks) at their optimal values."""
         centre = np.where(linear, 1.0, np.where(zero, 0.0, self.centre))
         return replace(self, centre=centre)
 
+    def duals(self, evaluation: "Evaluation") -> np.ndarray:
+        """Return dual variables (T,) at an evaluation; those of the centre for items left out."""
+        objective, margins = evaluation.objective, evaluation.margins
+        return objective.geometry.proximal_duals(margins, objective.loss, self.width, self.centre)
 
-@dataclass(frozen=True)
-class Evaluation:
-    """All that one pass over the items tells about an objective at a point.
-
-    `loss` is everything in P but the regulariser, `smoothed_loss` the same for the smooth objective
-    that the solver descends (equal without `Proximal`). `adjoint` is S = sum_t w_t alpha_t A_t + B
-    at the dual variables of the point, with a bound on its rounding error; `fenchel_young` is sum_t
-    w_t (l(x_t) + l*(-alpha_t) + alpha_t x_t), rounding allowance included, 0 where alpha is exactly
-    minus the derivative. The items of `objective` are in the order of `margins`.
-    """
-
-    point: Point
-    margins: PairDistances
-    loss: float
-    smoothed_loss: float
-    adjoint: np.ndarray
-    adjoint_error: float
-    fenchel_young: float
-    objective: "Objective"
-
-    def duals(self) -> np.ndarray:
-        """Return the dual variables with proximal smoothing, for each item of the full problem.
-
-        Items that the objective leaves out have those of the centre.
-        """
-        objective, proximal = self.objective, self.objective.proximal
-        return objective.geometry.proximal_duals(
-            self.margins, objective.loss, proximal.width, proximal.centre
-        )
-
-    def recentred(self, n_steps: int) -> "Objective":
-        """Return the objective with the dual variables as proximal centre, and a width that fits.
-
-        `n_steps` are the gradient steps since the last recentring.
-        """
-        proximal, gap = self.objective.proximal, self.fenchel_young
-        width = proximal.width
+    def recentred(self, evaluation: "Evaluation", n_steps: int) -> "Proximal":
+        """Return it with its centre at an evaluation, and a width that fits the steps to it."""
+        gap, width = evaluation.fenchel_young, self.width
         # With a smaller width recentring matters more, and the steps in between are harder.
         if n_steps > 50:
             width *= 2.0
-        elif gap > 0.5 * proximal.last_gap:
-            width = max(0.5 * width, proximal.narrowest)
-        moved = replace(proximal, width=width, centre=self.duals(), last_gap=gap)
-        return replace(self.objective, proximal=moved)
+        elif gap > 0.5 * self.last_gap:
+            width = max(0.5 * width, self.narrowest)
+        return replace(self, width=width, centre=self.duals(evaluation), last_gap=gap)
 
-    @property
-    def domain(self) -> Domain:
-        """Domain of the parameter."""
-        return self.objective.domain
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All that one pass over the items tells about an objective at a point."""
+
+    point: Point
+    margins: PairDistances  # in the order of the items of `objective`
+    loss: float  # everything in P but the regulariser
+    smoothed_loss: float  # of the smooth objective that is descended; the same without `Proximal`
+    adjoint: np.ndarray  # S = sum_t w_t alpha_t A_t + B at the dual variables of the point
+    adjoint_error: float  # bound on its rounding error
+    # sum_t w_t (l(x_t) + l*(-alpha_t) + alpha_t x_t), rounding allowance included; 0 where alpha is
+    # exactly minus the derivative.
+    fenchel_young: float
+    objective: "Objective"
 
     @cached_property
     def adjoint_split(self) -> tuple[Point, Point]:
         """Projections of S and -S on the domain."""
-        return self.domain.split(self.adjoint)
+        return self.objective.domain.split(self.adjoint)
+
+    def margins_at(self, point: Point) -> PairDistances:
+        """Return the margins at another point, in the same order."""
+        return self.objective.geometry.margins(point)
 
     def gradient(self, lam: float) -> np.ndarray:
         """Gradient of the (smooth) objective."""
@@ -127,15 +109,11 @@ class Evaluation:
         return size * (SLACK * EPS * (adjoint + lam * size) + self.adjoint_error)
 
     def positive_part(self) -> float:
-        """Return a bound on |S_K|: eigenvalues (entries) of S are off by no more than its error.
-
-        It is 0 where S is proved to be negative, however large S and its error are; then theta = 0
-        is optimal for every lambda (Weyl's inequality).
-        """
-        values = self.adjoint
-        error = self.adjoint_error
+        """Return a bound on |S_K|; 0 where S is proved to be negative, so that 0 is optimal."""
+        values, error = self.adjoint, self.adjoint_error
+        # Eigenvalues (entries) of S are off by no more than its error (Weyl's inequality).
         if values.ndim == 2:
-            # The eigenvalues are those of a matrix that differs by some eps of its norm.
+            # Those found are of a matrix that differs by some eps of its norm.
             error += SLACK * EPS * norm(values)
             values = np.linalg.eigvalsh(values)
         return min(norm(np.maximum(values + error, 0.0)), norm(self.adjoint_split[0].value) + error)
@@ -145,11 +123,7 @@ class Evaluation:
         return max(inner(self.point.value, self.adjoint_split[1].value), 0.0)
 
     def gap(self, lam: float) -> float:
-        """Duality gap P - D as a sum of non-negative terms; costs one split of S.
-
-        gap = sum FY + |lambda theta - S_K|^2 / (2 lambda) + <theta, [-S]_K>, for any theta in K
-        and any feasible dual variables.
-        """
+        """Duality gap sum FY + |lambda theta - S_K|^2 / (2 lambda) + <theta, [-S]_K>."""
         if not self.point.value.any():
             return self.fenchel_young + self.positive_part() ** 2 / (2.0 * lam)
         distance = norm(lam * self.point.value - self.adjoint_split[0].value) + self.adjoint_error
@@ -170,29 +144,24 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Objective:
-    """A problem at one lambda, full or reduced by screening.
+    """A problem at one lambda, full or reduced by screening."""
 
-    `geometry` has the undecided items. `linear_term` is B, the sum of w_t A_t over the items fixed
-    in their linear part and any given linear term; every evaluation inherits its rounding error.
-    `linear_constant` is what the losses of the fixed items are beside their part in -<B, theta>;
-    `n_zero` and `n_linear` count what was left out as lying in either part.
-    """
-
-    geometry: Comparisons
+    geometry: Comparisons  # of the undecided items
     loss: SmoothedHinge
     domain: Domain
     lam: float
+    # B: the sum of w_t A_t over items fixed in their linear part, and any given linear term. Every
+    # evaluation inherits its rounding error.
     linear_term: np.ndarray
     linear_error: float = 0.0
-    linear_constant: float = 0.0
-    n_zero: int = 0
+    linear_constant: float = 0.0  # losses of the fixed items beside their part in -<B, theta>
+    n_zero: int = 0  # left out as lying in either part
     n_linear: int = 0
     proximal: Proximal | None = None
 
     def evaluate(self, point: Point) -> Evaluation:
         """Value, gradient and dual variables at a point: one pass over the undecided items."""
-        margins = self.geometry.margins(point)
-        fixed = self.linear_constant - inner(self.linear_term, point.value)
+        margins, fixed = self.geometry.margins(point), self.fixed(point)
         if self.proximal is None:
             value, adjoint, error = self.geometry.loss(margins, self.loss)
             smoothed, fenchel_young = value, 0.0
@@ -210,26 +179,25 @@ class Objective:
 
     def loss_value(self, point: Point, margins: PairDistances) -> tuple[float, float]:
         """Everything in P but the regulariser, at known (or shifted) margins, and its error."""
-        fixed = self.linear_constant - inner(self.linear_term, point.value)
         value, error = self.geometry.loss_value(margins, self.loss)
-        return value + fixed, error
+        return value + self.fixed(point), error
 
     def loss_bound(self, point: Point, margins: PairDistances, upper: bool) -> float:
         """Return what everything in P but the regulariser is at most or at least."""
-        fixed = self.linear_constant - inner(self.linear_term, point.value)
-        return self.geometry.loss_bound(margins, self.loss, upper) + fixed
+        return self.geometry.loss_bound(margins, self.loss, upper) + self.fixed(point)
+
+    def fixed(self, point: Point) -> float:
+        """Return the linear part of the objective."""
+        return self.linear_constant - inner(self.linear_term, point.value)
 
 
 def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
-    """Return an evaluation of a reduced objective as one of the full objective.
-
-    The dual variables stay, those of the items left out at 0 or 1: the dual value and S are the
-    same for both. All losses are computed, so that the gap is one of the full problem, whatever
-    led to the reduced one: it grows by the Fenchel-Young terms of the items left out.
-    """
+    """Return an evaluation of a reduced objective as one of the full, whose gap it has."""
     if full.proximal is not None:
         full = replace(full, proximal=evaluation.objective.proximal)
         return full.evaluate(evaluation.point)
+    # The dual variables stay, 0 or 1 for the items left out: the dual value and S are the same. The
+    # gap grows by the Fenchel-Young terms of these items, whatever led to their decisions.
     margins = full.geometry.margins(evaluation.point)
     loss, error = full.loss_value(evaluation.point, margins)
     # The difference of two sums of losses carries their rounding errors; that of the part is the
@@ -245,21 +213,19 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
 class Problem:
     """A geometry, a loss and a domain: everything but lambda.
 
-    `linear_term` is B of the objective with nothing fixed, zero when not given. The data are X =
-    unit Z V' with Z the coordinates that the geometry has, V = `basis` (n_features, r) orthonormal
-    (the identity when not given, sparse where it leaves features out) and `unit` a power of two, 1
-    unless fourth powers of the data would overflow; a parameter M stands for V M V' / unit^2.
-    `dtype` is that of the data as given; computations are in double precision.
+    The data are X = unit Z V' with Z the coordinates that the geometry has and V = `basis`; a
+    parameter M stands for V M V' / unit^2.
     """
 
     geometry: Comparisons
     loss: SmoothedHinge
     domain: Domain
-    linear_term: np.ndarray | None = None
+    linear_term: np.ndarray | None = None  # B with nothing fixed; None for 0
     linear_error: float = 0.0
-    basis: np.ndarray | None = None
-    unit: float = 1.0
-    dtype: type = np.float64
+    # (n_features, r) orthonormal, sparse where it leaves features out; None for the identity.
+    basis: Any = None
+    unit: float = 1.0  # a power of two; 1 unless fourth powers of the data would overflow
+    dtype: type = np.float64  # of the data as given; computations are in double precision
 
     def components(self, point: Point) -> np.ndarray:
         """Return rows, in the features, whose outer products add up to the metric."""
@@ -294,22 +260,22 @@ class Problem:
             proximal=proximal,
         )  # fmt: skip
 
-    def lam_max(self) -> tuple[float, Point]:
-        """Smallest known lambda from which on every item is in its piece at 0, in closed form.
+    # With S = B + sum_t w_t alpha_t A_t at the dual variables alpha of theta = 0, S_K / lambda is
+    # optimal as long as no item leaves the piece of the loss on which it is at theta = 0.
 
-        With S = B + sum_t w_t alpha_t A_t at the dual variables alpha of theta = 0 the optimum is
-        S_K / lambda, as long as no item leaves the piece of the loss on which it is at theta = 0.
-        For the loss's own threshold that is the linear part, and all alpha are 1. So it is max_t
-        <S_K, A_t> / (threshold - width), or over -U for items that are in their zero part at 0
-        because of a threshold -U; 0 if S_K = 0 but for rounding errors, when theta = 0 is optimal
-        for every lambda. See `SmoothedHinge.reach_from_zero` for thresholds near 0, which would
-        make it infinite, and for the squared hinge, where it is a unit only. Also returns S_K.
-        """
+    @cached_property
+    def first(self) -> Point:
+        """S_K, the optimum times lambda from `lam_max` on; 0 where all of it may be rounding."""
         adjoint, error = self.geometry.adjoint_at_zero(self.loss)
         if self.linear_term is not None:
             adjoint, error = adjoint + self.linear_term, error + self.linear_error
         point = self.domain.project(adjoint)
-        if norm(point.value) <= error:
-            return 0.0, self.domain.project(np.zeros_like(adjoint))
-        ratio = self.geometry.largest_ratio(self.geometry.margins(point), self.loss)
-        return max(ratio, 0.0), point
+        return point if norm(point.value) > error else point.scaled(0.0)
+
+    @cached_property
+    def lam_max(self) -> float:
+        """Largest <S_K, A_t> over the reach of its item; 0 if theta = 0 is always optimal."""
+        if not self.first.value.any():
+            return 0.0
+        margins = self.geometry.margins(self.first)
+        return max(self.geometry.largest_ratio(margins, self.loss), 0.0)

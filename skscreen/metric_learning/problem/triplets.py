@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KDTree, NearestNeighbors
 
 from skscreen.core.memory import check_memory
 from skscreen.metric_learning.problem.items import Items
@@ -19,12 +19,14 @@ _BYTES_PER_COMPARISON = 250
 # other classes in one index of all samples, not in an index for each class.
 _MANY_CLASSES, _SMALL_CLASS = 100, 50
 
+# Largest number of samples, and of features, that are searched by a tree of their own: the checks
+# of scikit-learn's estimator, which takes the same one for so many features, would take longer.
+_SMALL_INDEX, _TREE_FEATURES = 500, 15
+
 
 def locality_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Order samples by class, and within it along the direction in which X varies most, O(n d).
-
-    Then neighbours are close in memory, which makes passes over pairs faster. X (n, d) is centred.
-    """
+    """Order samples by class, and in it along the direction of the largest variance, O(n d)."""
+    # Then neighbours are close in memory, which makes passes over pairs faster.
     direction = X[np.einsum("ij,ij->i", X, X).argmax()]
     # Two steps of the power method.
     for _ in range(2):
@@ -34,23 +36,13 @@ def locality_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def triplets_from_labels(
-    X: np.ndarray,
-    y: np.ndarray,
-    n_neighbors: int | None,
-    n_jobs: int | None = None,
-    bytes_per_triplet: int = 0,
-    keep: Callable[[Callable[[], np.ndarray]], np.ndarray] | None = None,
+    X: np.ndarray, y: np.ndarray, n_neighbors: int | None, n_jobs: int | None = None,
+    bytes_per_triplet: int = 0, keep: Callable[[Callable], np.ndarray] | None = None,
     anchors: np.ndarray | None = None,
-) -> Items:
-    """Build all triplets (i, j, l) with j among the nearest of i's class and l among the others.
-
-    `y` (n,) are class codes 0, 1, ...; a class with one member has no anchor, but is among the
-    others. Each anchor has `n_neighbors` of either kind, fewer where a class is too small; None
-    takes all. `bytes_per_triplet` is what the solver will need for each, beside the pairs. `keep`
-    gets a function that searches the pairs, and returns them: found, or kept from before. With
-    `anchors` (m,) only the triplets of these i are built. Raises a MemoryError if the pairs would
-    not fit into free memory.
-    """
+) -> Items:  # fmt: skip
+    """Build the triplets (i, j, l) with j among the nearest of the class of i, l of others."""
+    # `y` (n,) are codes 0, 1, ...; a class with one member has no anchor. `keep` gets the search,
+    # and returns its result or one kept from before; with `anchors` (m,) no others have triplets.
     n = len(X)
     sizes = np.unique(y, return_counts=True)[1]
     most = n if n_neighbors is None else n_neighbors
@@ -65,12 +57,13 @@ def triplets_from_labels(
         near, far = [], []
         members = np.split(np.argsort(y, kind="stable"), np.cumsum(sizes)[:-1])
         found = _nearest_others(X, y, members, n_far, n_jobs) if anchors is None else {}
-        for code in np.flatnonzero(counts):
-            own = members[code]
+        for code in np.flatnonzero(counts).tolist():
+            own, k = members[code], int(n_far[code])
             of = own if anchors is None else anchors[y[anchors] == code]
-            near.append(_nearest(X, own, None if anchors is None else of, n_near[code], n_jobs))
+            near.append(_nearest_of_own(X, own, of, int(n_near[code]), n_jobs))
             if code not in found:
-                found[code] = _nearest(X, np.flatnonzero(y != code), of, n_far[code], n_jobs)
+                others = np.flatnonzero(y != code)
+                found[code] = _pairs(of, others[_search(X[others], X[of], k, n_jobs)])
             far.append(found[code])
         return np.concatenate([np.empty((0, 2), dtype=np.int32), *near, *far])
 
@@ -86,57 +79,33 @@ def triplets_from_labels(
 
 def check_pairs(n_pairs: int, n_triplets: int, bytes_per_triplet: int) -> None:
     """Refuse pairs that would not fit into the memory that is free; see `triplets_from_labels`."""
-    check_memory(
-        _BYTES_PER_PAIR * n_pairs + bytes_per_triplet * n_triplets,
-        f"{n_triplets:,} triplets on {n_pairs:,} pairs",
-        "Use a smaller n_neighbors.",
-    )
+    what = f"{n_triplets:,} triplets on {n_pairs:,} pairs"
+    needed = _BYTES_PER_PAIR * n_pairs + bytes_per_triplet * n_triplets
+    check_memory(needed, what, "Use a smaller n_neighbors.")
 
 
 def anchored(near: np.ndarray, far: np.ndarray, n_near: np.ndarray, n_far: np.ndarray) -> Items:
-    """Compare all near pairs of each anchor with all its far ones: a block of places for each.
-
-    Parameters
-    ----------
-    near, far : ndarray of shape (R, 2), (S, 2), int32
-        Pairs, anchor after anchor.
-    n_near, n_far : ndarray of shape (n_anchors,)
-        How many are those of each anchor, at least one.
-    """
+    """Compare near (R, 2) with far pairs (S, 2) of their anchors, which have so many each."""
     blocks = np.concatenate(([0], np.cumsum(n_far)))
     anchor_of_row = np.repeat(np.arange(n_near.size), n_near)
     start, stop = blocks[anchor_of_row], blocks[anchor_of_row + 1]
-    lengths = stop - start
-    return Items(
-        near=near,
-        far=far,
-        places=None,
-        blocks=blocks,
-        start=start,
-        stop=stop,
-        base=np.cumsum(lengths) - lengths,
-        rank=_positions(n_far),
-    )
+    base = np.cumsum(stop - start) - (stop - start)
+    return Items(near, far, None, blocks, start, stop, base, _positions(n_far))
 
 
 def comparisons_from_arrays(
-    near: np.ndarray,
-    far: np.ndarray,
-    thresholds: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-    against_all: bool = False,
-    bytes_per_comparison: int = 0,
-) -> Items:
-    """Build the items of explicit comparisons of a near with a far pair, (m, 2) each.
-
-    The distance of `near` is to be the smaller one, by `thresholds` (m,), that of the loss when not
-    given; `weights` (m,) are factors > 0 of the losses. Those of the same near pair, threshold and
-    weight make one with far places of its own. Item numbers follow the order given. With
-    `against_all` each near pair is compared with all far ones, of any number, without thresholds
-    and weights.
-    """
+    near: np.ndarray, far: np.ndarray, thresholds: np.ndarray | None = None,
+    weights: np.ndarray | None = None, against_all: bool = False, bytes_per_comparison: int = 0,
+) -> Items:  # fmt: skip
+    """Build items of near with far pairs, (m, 2) each, or of each near pair with all far ones."""
     if against_all:
-        return _all_against_all(near, far, bytes_per_comparison)
+        k, m = len(near), len(far)
+        what = f"{k * m:,} comparisons of {k + m:,} pairs"
+        needed = _BYTES_PER_PAIR * (k + m) + bytes_per_comparison * k * m
+        check_memory(needed, what, "Use fewer of them.")
+        return anchored(near.astype(np.int32), far.astype(np.int32), np.array([k]), np.array([m]))
+    # Those of the same near pair, threshold and weight make one, with far places of its own. Item
+    # numbers follow the order given.
     what = f"{len(near):,} comparisons"
     check_memory(_BYTES_PER_COMPARISON * len(near), what, "Use fewer of them.")
     extra = [values for values in (thresholds, weights) if values is not None]
@@ -150,25 +119,16 @@ def comparisons_from_arrays(
     pairs, places = np.unique(far[order], axis=0, return_inverse=True)
     rows = order[first]
     return Items(
-        near=near[rows].astype(np.int32),
-        far=pairs.astype(np.int32),
-        places=places.ravel().astype(np.int32),
-        blocks=blocks,
-        start=blocks[:-1].copy(),
-        stop=blocks[1:].copy(),
-        base=np.zeros(first.size, dtype=np.int64),
-        rank=order,
-        thresholds=None if thresholds is None else thresholds[rows],
-        weights=None if weights is None else weights[rows],
-    )
+        near[rows].astype(np.int32), pairs.astype(np.int32), places.ravel().astype(np.int32),
+        blocks, blocks[:-1].copy(), blocks[1:].copy(), np.zeros(first.size, dtype=np.int64), order,
+        None if thresholds is None else thresholds[rows],
+        None if weights is None else weights[rows],
+    )  # fmt: skip
 
 
 def differences(X: np.ndarray, items: Items) -> tuple[np.ndarray, Items]:
-    """Return the origin and the differences of all pairs, and the items as pairs of these points.
-
-    A metric sees no more of a pair than its difference. Where there are fewer pairs than samples,
-    these are fewer points.
-    """
+    """Return the origin and the differences of all pairs, and items as pairs of these points."""
+    # A metric sees no more of a pair. With fewer pairs than samples these are fewer points.
     n_near, n_pairs = len(items.near), len(items.near) + len(items.far)
     points = np.zeros((n_pairs + 1, X.shape[1]))
     np.subtract(X[items.near[:, 0]], X[items.near[:, 1]], out=points[1 : n_near + 1])
@@ -178,34 +138,15 @@ def differences(X: np.ndarray, items: Items) -> tuple[np.ndarray, Items]:
     return points, replace(items, near=pairs[:n_near], far=pairs[n_near:])
 
 
-def _all_against_all(near: np.ndarray, far: np.ndarray, bytes_per_comparison: int) -> Items:
-    """Build the items of every near with every far pair, all in one block."""
-    k, m = len(near), len(far)
-    what = f"{k * m:,} comparisons of {k + m:,} pairs"
-    needed = _BYTES_PER_PAIR * (k + m) + bytes_per_comparison * k * m
-    check_memory(needed, what, "Use fewer of them.")
-    return Items(
-        near=near.astype(np.int32),
-        far=far.astype(np.int32),
-        places=None,
-        blocks=np.array([0, m]),
-        start=np.zeros(k, dtype=np.int64),
-        stop=np.full(k, m),
-        base=np.arange(k) * m,
-        rank=np.arange(m, dtype=np.int32),
-    )
-
-
 def _nearest_others(X, y, members, n_far, n_jobs) -> dict[int, np.ndarray]:
-    """Pairs with the nearest samples of other classes for the small ones of many classes.
-
-    The k + m nearest samples of an anchor hold k of other classes if m are of its own.
-    """
+    """Pairs with the nearest samples of other classes, for the small ones of many classes."""
+    # The k + m nearest samples of an anchor hold k of other classes if m are of its own.
     sizes = np.array([len(own) for own in members])
     small = np.flatnonzero((sizes > 1) & (sizes < _SMALL_CLASS))
     if sizes.size < _MANY_CLASSES or not small.size:
         return {}
-    search, found = NearestNeighbors(n_jobs=n_jobs).fit(X), {}
+    found: dict[int, np.ndarray] = {}
+    search = NearestNeighbors(n_jobs=n_jobs).fit(X)
     # Classes of similar size together: from 2 to 3, from 4 to 7, and so on.
     levels = np.frexp(sizes[small])[1]
     for level in np.unique(levels):
@@ -221,29 +162,31 @@ def _nearest_others(X, y, members, n_far, n_jobs) -> dict[int, np.ndarray]:
     return found
 
 
-def _nearest(X, among, anchors, n_neighbors, n_jobs):
-    """Pairs (anchor, neighbour) with the nearest of `among`, not itself; anchors None: the same."""
-    k = int(n_neighbors)
-    search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X[among])
-    if anchors is None:
-        anchors, found = among, among[search.kneighbors(return_distance=False)]
-    elif np.isin(anchors[:1], among).any():
-        # Without the sample itself, or without the first one among identical samples, as in
-        # scikit-learn.
-        found = among[search.kneighbors(X[anchors], k + 1, return_distance=False)]
-        others = found != anchors[:, None]
-        others[others.all(axis=1), 0] = False
-        found = found[others]
-    else:
-        found = among[search.kneighbors(X[anchors], return_distance=False)]
-    return np.stack((np.repeat(anchors, k), found.ravel()), axis=1).astype(np.int32)
+def _nearest_of_own(X, own, anchors, k: int, n_jobs: int | None) -> np.ndarray:
+    """Pairs with the k nearest of a class, to which the anchors belong, but not themselves."""
+    found = own[_search(X[own], X[anchors], k + 1, n_jobs)]
+    # Without the sample itself, or without the first one among identical samples, as in
+    # scikit-learn.
+    others = found != anchors[:, None]
+    others[others.all(axis=1), 0] = False
+    return _pairs(anchors, found[others].reshape(-1, k))
+
+
+def _pairs(anchors: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+    """Pairs (anchor, neighbour), int32, of neighbours (m, k)."""
+    repeated = np.repeat(anchors, neighbours.shape[1])
+    return np.stack((repeated, neighbours.ravel()), axis=1).astype(np.int32)
+
+
+def _search(X: np.ndarray, points: np.ndarray, k: int, n_jobs: int | None) -> np.ndarray:
+    """Return the k nearest rows of X to each point, (m, k), nearest first."""
+    if len(X) <= _SMALL_INDEX and X.shape[1] <= _TREE_FEATURES and k <= len(X) // 2:
+        return KDTree(X, leaf_size=30).query(points, k, return_distance=False)
+    search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X)
+    return search.kneighbors(points, return_distance=False)
 
 
 def _positions(sizes: np.ndarray) -> np.ndarray:
     """0, 1, ... within each of consecutive blocks."""
-    out = np.ones(sizes.sum(), dtype=np.int32)
-    if not out.size:
-        return out
-    out[0] = 0
-    out[np.cumsum(sizes)[:-1]] = 1 - sizes[:-1]
-    return np.cumsum(out, out=out, dtype=np.int32)
+    ends = np.cumsum(sizes)
+    return (np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)).astype(np.int32)

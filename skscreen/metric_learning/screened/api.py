@@ -18,6 +18,7 @@ from skscreen.metric_learning.path_solver import solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.objective import Evaluation, Problem
 from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
 from skscreen.metric_learning.screened.result import TripletScreening
@@ -123,23 +124,26 @@ def screen_triplets(
     model = _model(reference, bound, rule, relative_lam, options)
     labelled = triplets is None
     recorded: dict = {}
-    how = {"from_labels": _recorder(recorded) if labelled else None}
-    lists = {"triplets": triplets, "quadruplets": None, "pairs": None}
-    problem, lam_max, _ = build(model, X, y, **how, **lists)
+    how = _recorder(recorded) if labelled else None
+    problem = build(model, X, y, from_labels=how, triplets=triplets)
     warn_if_absolute(model, lam)
-    value = chosen_lam(model, lam, problem, lam_max)
+    value = chosen_lam(model, lam, problem)
     check_memory(_BYTES * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
-    point, known_lam = _point(reference, model, problem), _known_lam(reference, value, problem)
+    point = _point(reference, model, problem)
+    fitted = isinstance(reference, ScreenedRTLM)
+    known_lam = problem.in_coordinates(float(reference.lam_)) if fitted else value
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         evaluation = problem.at(known_lam).evaluate(point)
-        balls = _balls(problem, evaluation, value, known_lam, bound)
+        balls = _balls(evaluation, value, known_lam, bound)
         objective = problem.at(value)
         codes = np.zeros(problem.geometry.n_items, dtype=np.int8)
         decide(objective, balls, codes, PaperScreening(rule=rule))
     if labelled:
-        triplets = _listed(problem.geometry, _places(recorded, X, y, model))
+        # Which row of X each sample of the problem is.
+        samples = np.flatnonzero(class_codes(X, y, model.unlabelled) >= 0)[recorded["order"]]
+        triplets = _listed(problem.geometry.items, samples)
     return TripletScreening(
-        np.asarray(triplets), codes, problem, lam_max, objective, point, known_lam,
+        np.asarray(triplets), codes, problem, objective, point, known_lam,
         evaluation.gap(known_lam),
     )  # fmt: skip
 
@@ -156,23 +160,17 @@ def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict
         model = clone(reference)
     else:
         model = ScreenedRTLM()
-    options = {name: value for name, value in options.items() if not _is_same(value)}
+    options = {
+        name: value
+        for name, value in options.items()
+        if not (isinstance(value, str) and value == _SAME)
+    }
     if relative_lam is not None:
         options["relative_lam"] = relative_lam
     model.set_params(bound=bound, rule=rule, neighbors=None, n_components=None, **options)
     model._validate_params()
     solver_options(model)
     return model
-
-
-def _is_same(value) -> bool:
-    return isinstance(value, str) and value == _SAME
-
-
-def _known_lam(reference, lam: float, problem: Problem) -> float:
-    """Return the lambda at which a reference is judged."""
-    known = isinstance(reference, ScreenedRTLM)
-    return problem.in_coordinates(float(reference.lam_)) if known else lam
 
 
 def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
@@ -202,19 +200,13 @@ def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
     return problem.domain.project(value)
 
 
-def _balls(
-    problem: Problem, evaluation: Evaluation, lam: float, known_lam: float, bound
-) -> list[Ball]:
+def _balls(evaluation: Evaluation, lam: float, known_lam: float, bound) -> list[Ball]:
     """Return the balls of all bounds that are finite."""
-    names, margins, balls = (
-        [bound] if isinstance(bound, str) else bound,
-        problem.geometry.margins,
-        [],
-    )
+    balls = []
     if np.all(np.isfinite(evaluation.adjoint)) and np.isfinite(evaluation.loss):
-        for name in names:
+        for name in [bound] if isinstance(bound, str) else bound:
             with suppress(np.linalg.LinAlgError):
-                balls.append(BOUNDS[name](evaluation, lam, known_lam, margins))
+                balls.append(BOUNDS[name](evaluation, lam, known_lam))
     balls = [ball for ball in balls if np.isfinite(ball.radius)]
     if not balls:
         raise ValueError(
@@ -235,16 +227,10 @@ def _recorder(recorded: dict) -> Callable:
     return make
 
 
-def _places(recorded: dict, X, y, model: ScreenedRTLM) -> np.ndarray:
-    """Return which row of X each sample of the problem is."""
-    labelled = np.flatnonzero(class_codes(X, y, model.unlabelled) >= 0)
-    return labelled[recorded["order"]]
-
-
-def _listed(geometry: Comparisons, samples: np.ndarray) -> np.ndarray:
+def _listed(items: Items, samples: np.ndarray) -> np.ndarray:
     """Return the triplets (i, j, l), in the order of their numbers."""
-    rows, places = geometry.list_items()
+    rows, places = items.listed()
     out = np.empty((rows.size, 3), dtype=np.int64)
-    near, far = geometry.items.near[rows], geometry.items.far[places]
-    out[geometry.item_numbers(rows, places)] = samples[np.column_stack([near, far[:, 1]])]
+    near, far = items.pairs(rows, places)
+    out[items.numbers(rows, places)] = samples[np.column_stack([near, far[:, 1]])]
     return out

@@ -34,11 +34,11 @@ class TripletScreening:
     """
 
     def __init__(
-        self, triplets: np.ndarray, codes: np.ndarray, problem: Problem, lam_max: float,
-        objective: Objective, point: Point, reference_lam: float, gap: float,
+        self, triplets: np.ndarray, codes: np.ndarray, problem: Problem, objective: Objective,
+        point: Point, reference_lam: float, gap: float,
     ):  # fmt: skip
         self.triplets_, self.codes_, self._problem = triplets, codes, problem
-        self.lam_, self.lam_max_ = problem.in_data(objective.lam), problem.in_data(lam_max)
+        self.lam_, self.lam_max_ = problem.in_data(objective.lam), problem.in_data(problem.lam_max)
         self.undecided_ = np.flatnonzero(codes == UNDECIDED)
         self.rate_ = (codes.size - self.undecided_.size) / max(codes.size, 1)
         self._known = objective, point, reference_lam, gap

@@ -17,7 +17,7 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Evaluation, Objective
-from skscreen.metric_learning.screening.ball import Ball, Margins, gap_ball
+from skscreen.metric_learning.screening.ball import Ball, gap_ball
 
 # Share of undecided items below which restricting an evaluation to them pays.
 _WORTH_RESTRICTING = 0.6
@@ -25,20 +25,15 @@ _WORTH_RESTRICTING = 0.6
 
 @dataclass(frozen=True)
 class Decision:
-    """Decisions about the items of an objective; see `decide`.
+    """Decisions about the items of an objective; see `decide`."""
 
-    `start` and `stop` (R,) are the far places that stay undecided of each near pair, or of each of
-    some pieces, `rows` naming their near pairs. `near_linear` (R,) counts the items of each near
-    pair that are decided to be linear; `place_steps` are the steps of a staircase of such numbers
-    for the far places: constant time for a whole prefix of them. `codes` (T,), int8, if asked for:
-    0 undecided, 1 zero part, 2 linear part.
-    """
-
+    # (R,) the far places that stay undecided of each near pair, or of pieces of those in `rows`.
     start: np.ndarray
     stop: np.ndarray
-    near_linear: np.ndarray
+    near_linear: np.ndarray  # (R,) how many items of each near pair are linear
+    # (S + 1,) steps of such numbers for the far places: constant time for a whole prefix of them.
     place_steps: np.ndarray
-    codes: np.ndarray | None
+    codes: np.ndarray | None  # (T,) int8, if asked for: 0 undecided, 1 zero, 2 linear part
     n_zero: int
     n_linear: int
     rows: np.ndarray | None = None
@@ -47,9 +42,7 @@ class Decision:
 class Hook(Protocol):
     """Other balls, and decisions item by item."""
 
-    def balls(
-        self, evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
-    ) -> Sequence[Ball]:
+    def balls(self, evaluation: Evaluation, lam: float, reference_lam: float) -> Sequence[Ball]:
         """Return balls that hold the optimum at `lam`, in the place of `gap_ball`."""
         ...
 
@@ -58,30 +51,22 @@ class Hook(Protocol):
         ...
 
 
-def decide(
-    objective: Objective,
-    balls: Sequence[Ball],
-    codes: np.ndarray | None = None,
-    hook: Hook | None = None,
-) -> Decision:
-    """Find items that one of the balls decides, each of which holds the optimum.
-
-    `codes` (T,), int8, as in `Decision`, is updated in place for the items that are decided.
-    """
-    return decide_items(objective.geometry, objective, balls, codes, hook)
-
-
 def screen(
     objective: Objective, evaluation: Evaluation, reference_lam: float, hook: Hook | None = None
 ) -> Decision:
-    """Decide items by the ball, or balls, that one reference gives.
-
-    The gap of the reference, taken at `reference_lam`, is that of the full problem; its margins are
-    those of the items of `objective`.
-    """
-    arguments = evaluation, objective.lam, reference_lam, objective.geometry.margins
+    """Decide items by the balls of one reference, whose gap is that of the full problem."""
+    # Its margins are those of the items of `objective`.
+    arguments = evaluation, objective.lam, reference_lam
     balls = (gap_ball(*arguments),) if hook is None else hook.balls(*arguments)
     return decide(objective, balls, hook=hook)
+
+
+def decide(
+    objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None = None,
+    hook: Hook | None = None,
+) -> Decision:  # fmt: skip
+    """Find items that one of the balls decides, each of which holds the optimum; update `codes`."""
+    return decide_items(objective.geometry, objective, balls, codes, hook)
 
 
 @singledispatch
@@ -89,36 +74,29 @@ def decide_items(
     geometry, objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None,
     hook: Hook | None,
 ) -> Decision:  # fmt: skip
-    """Do what `decide` promises, for the type of geometry of an objective.
-
-    Other types than `Comparisons` register their own. Of its result no more is used than `n_zero`,
-    `n_linear` and, with proximal smoothing, `codes`; the rest is for `keep_undecided`.
-    """
+    """Do what `decide` promises; other types of geometries register their own, with its counts."""
     loss = objective.loss
     if codes is None and objective.proximal is not None:
         codes = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
-    weights, levels = geometry.weights(), (geometry.thresholds(loss), loss.depth)
-    counts = [(0, 0)]
+    (near, far), levels = geometry.no_weights(), (geometry.thresholds(loss), loss.depth)
+    n_zero = n_linear = 0
     for ball in balls:
-        intervals = geometry.intervals(ball.terms)
-        counts.append(
-            _shrink(geometry, start, stop, intervals, ball.radius, *levels, codes, *weights)
-        )
-    n_zero, n_linear = (sum(count) for count in zip(*counts, strict=True))
-    decision = Decision(start, stop, *weights, codes, n_zero, n_linear)
+        found = _shrink(
+            geometry, start, stop, geometry.intervals(ball.terms), ball.radius, *levels, codes,
+            near, far,
+        )  # fmt: skip
+        n_zero, n_linear = n_zero + found[0], n_linear + found[1]
+    decision = Decision(start, stop, near, far, codes, n_zero, n_linear)
     return decision if hook is None else hook.refine(objective, balls, decision)
 
 
 def leave_out(objective: Objective, decision: Decision) -> Objective:
-    """Return the problem of the undecided items, which has the same optimum.
-
-    That is `objective` itself where nothing is decided.
-    """
+    """Return the problem of the undecided items, of the same optimum; itself if it is all."""
     if decision.n_zero + decision.n_linear == 0:
         return objective
     proximal = objective.proximal
-    if proximal is not None:
+    if proximal is not None and decision.codes is not None:
         proximal = proximal.fixed(decision.codes == ZERO, decision.codes == LINEAR)
     geometry, (term, error, constant) = keep_undecided(objective.geometry, decision, objective.loss)
     return replace(
@@ -146,20 +124,18 @@ def keep_undecided(
 
 
 def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
-    """Leave out items whose dual variable is 0 at a point: a guess, not a decision.
-
-    The evaluation stays valid for the part, whose value and gradient at the point are the same.
-    """
+    """Leave out items whose dual variable is 0 at a point: a guess, not a decision."""
+    # Value and gradient at the point are the same for the part.
     geometry, margins = objective.geometry, evaluation.margins
     start, stop = _ranges(objective)
     near = margins.near
     if objective.proximal is not None:
         near = near + objective.proximal.width
-    far = (margins.far.copy() for _ in range(2))
-    here, thresholds = (near, near, *far), geometry.thresholds(objective.loss)
+    here = near, near, margins.far.copy(), margins.far.copy()
     n_zero, _ = _shrink(
-        geometry, start, stop, here, 0.0, thresholds, np.inf, None, *geometry.weights()
-    )
+        geometry, start, stop, here, 0.0, geometry.thresholds(objective.loss), np.inf, None,
+        *geometry.no_weights(),
+    )  # fmt: skip
     if n_zero < (1.0 - _WORTH_RESTRICTING) * geometry.n_items:
         return objective
     return replace(objective, geometry=geometry.restrict(start, stop))
@@ -172,14 +148,11 @@ def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shrink(
-    geometry, start, stop, intervals, radius, thresholds, width, decisions, *weights
+    geometry: Comparisons, start, stop, intervals, radius, thresholds, width, codes, *weights
 ) -> tuple[int, int]:
-    """Run the compiled pass; returns how many items leave for the zero and the linear part.
-
-    The intervals of the places are overwritten.
-    """
+    """Run the compiled pass, which overwrites intervals; return counts of zero and linear items."""
     items = geometry.items
     return metric_learning.shrink_pass(
         start, stop, items.blocks, items.base, items.rank, geometry.near_sizes, geometry.far_sizes,
-        *intervals, radius, thresholds, width, decisions, *weights,
+        *intervals, radius, thresholds, width, codes, *weights,
     )  # fmt: skip

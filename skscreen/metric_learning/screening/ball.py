@@ -11,34 +11,27 @@ problem, or of one reduced by decisions that hold at `lam`: items fixed for anot
 loss and the gradient wrong, and the ball unsafe.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from skscreen.core.ball import gap_radius
 from skscreen.core.floats import EPS
-from skscreen.metric_learning.problem.comparisons import PairDistances
+from skscreen.metric_learning.problem.comparisons import Terms
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import SLACK, Evaluation, norm
 
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball round a centre known by its margins, a linear combination of evaluated ones.
+    """A ball round a centre known by its margins, a linear combination of evaluated ones."""
 
-    Rules beyond the sphere rule need the centre itself. They may cut the ball with {X: <P, X> >= 0}
-    for the `normal` P in the cone, which is self-dual; by default the negative part of the centre,
-    which is of no use where the centre is in the cone.
-    """
-
-    terms: tuple[tuple[float, PairDistances], ...]
+    terms: Terms
     radius: float
-    centre: np.ndarray | None = None
+    centre: np.ndarray | None = None  # for rules beyond the sphere rule
+    # They cut the ball with {X: <P, X> >= 0} for this P in the cone, which is self-dual; by default
+    # the negative part of the centre, which is of no use where the centre is in the cone.
     normal: Point | None = None
-
-
-Margins = Callable[[Point], PairDistances]
 
 
 def ball_radius(
@@ -50,16 +43,13 @@ def ball_radius(
     return float(gap_radius(slackness, distance, lam, shift))
 
 
-def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
-    """Ball round (theta + u)/2 from any dual variables; the tightest for its cost.
-
-    Costs one split of S and one pass of pair distances (for u). It takes no notice of
-    `reference_lam`, where the reference was solved.
-    """
+def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
+    """Ball round (theta + u)/2 from any dual variables; the tightest for its cost."""
+    # Costs one split of S and one pass of pair distances (for u).
     u = evaluation.adjoint_split[0].scaled(1.0 / lam)
     slackness = evaluation.fenchel_young + evaluation.complementarity()
     distance = norm(evaluation.point.value - u.value)
     radius = ball_radius(evaluation, lam, slackness=slackness, distance=distance)
-    terms = ((0.5, evaluation.margins), (0.5, margins(u)))
+    terms = ((0.5, evaluation.margins), (0.5, evaluation.margins_at(u)))
     centre = 0.5 * (evaluation.point.value + u.value)
     return Ball(terms, radius, centre, evaluation.adjoint_split[1])

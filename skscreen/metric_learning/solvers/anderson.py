@@ -1,4 +1,13 @@
-"""Anderson acceleration of a projected-gradient iteration."""
+"""Anderson acceleration of a projected-gradient iteration.
+
+The optimum is X = [Z]_K for the fixed point Z of Z -> G(Z) = X - step * gradient(X). The next Z is
+the affine combination of the last G(Z) whose residuals F = G(Z) - Z nearly cancel (Anderson 1965;
+type II of Fang and Saad 2009). Where the objective is quadratic that acts like a Krylov method,
+where gradient steps of whatever length act like gradient descent.
+
+Kept are the changes of Z, of X and of the adjoint S, (d, d) or (d,). With gradient = lambda X - S
+they give those of G and F for whatever step and lambda, so that steps at one lambda serve the next.
+"""
 
 import math
 
@@ -12,17 +21,7 @@ _RIDGE = 1e-10
 
 
 class AndersonMemory:
-    """Past steps of a projected-gradient iteration, combined to the next by least squares.
-
-    The optimum is X = [Z]_K for the fixed point Z of Z -> G(Z) = X - step * gradient(X). The next Z
-    is the affine combination of the last G(Z) whose residuals F = G(Z) - Z nearly cancel (Anderson
-    1965; type II of Fang and Saad 2009). Where the objective is quadratic that acts like a Krylov
-    method, where gradient steps of whatever length act like gradient descent.
-
-    Kept are the changes of Z, of X and of the adjoint S, (d, d) or (d,). With gradient = lambda X -
-    S they give those of G and F for whatever step and lambda, so that steps at one lambda serve the
-    next.
-    """
+    """Past steps of a projected-gradient iteration, combined to the next by least squares."""
 
     def __init__(self, shape: tuple[int, ...]):
         self._shape = shape
@@ -33,10 +32,6 @@ class AndersonMemory:
         # Rows are differences of successive steps; F is that of the last step length and lambda.
         self._Z, self._X, self._S, self._F = np.empty((4, self._depth, size))
         self._gram = np.empty((self._depth, self._depth))
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget everything."""
         self._count, self._slot = 0, 0
         self._F_is_of: tuple[float, float] | None = None
         self.cut()
@@ -66,21 +61,18 @@ class AndersonMemory:
             for row, new, old in zip(rows, (Z, X, S), self._last, strict=True):
                 row[self._slot] = self._pack(new - old)
             if self._F_is_of is not None:
-                self._combine(np.array([self._slot]))
+                self._combine(*self._F_is_of, np.array([self._slot]))
             self._slot = (self._slot + 1) % self._depth
             self._count = min(self._count + 1, self._depth)
         self._last = Z, X, S
 
     @np.errstate(over="ignore", invalid="ignore")
     def extrapolate(self, G: np.ndarray, F: np.ndarray, step: float, lam: float) -> np.ndarray:
-        """Return the next Z from G and F = G - Z at the last; O(depth size).
-
-        That is G where squares overflow. For another step length or lambda than at the last call
-        O(depth^2 size).
-        """
+        """Return the next Z from G and F = G - Z at the last, O(depth size); G on overflow."""
         if self._F_is_of != (step, lam):
+            # O(depth^2 size).
             self._F_is_of = step, lam
-            self._combine(np.arange(self._count))
+            self._combine(step, lam, np.arange(self._count))
         kept = slice(self._count)
         past_F, gram = self._F[kept], self._gram[kept, kept]
         lengths = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
@@ -92,9 +84,8 @@ class AndersonMemory:
         return G - self._unpack(weights @ past_F + weights @ self._Z[kept])
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _combine(self, slots: np.ndarray) -> None:
+    def _combine(self, step: float, lam: float, slots: np.ndarray) -> None:
         """Bring F = (1 - step lambda) X + step S - Z and its Gram matrix up to date."""
-        step, lam = self._F_is_of
         self._F[slots] = (1.0 - step * lam) * self._X[slots] + step * self._S[slots]
         self._F[slots] -= self._Z[slots]
         most = max(self._count, slots.max(initial=-1) + 1)

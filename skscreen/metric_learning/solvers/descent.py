@@ -1,9 +1,16 @@
-"""Steps of accelerated projected gradient on one objective."""
+"""Steps of accelerated projected gradient on one objective.
+
+A step costs one evaluation and one projection: the projection that makes the step also gives a dual
+variable Gamma, hence a duality gap, for free. Where an extrapolated step would raise the objective,
+a projected-gradient step is made instead, with the mean of the two Barzilai-Borwein lengths.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.metric_learning.problem.objective import Evaluation, inner, norm
+from skscreen.metric_learning.problem.objective import Evaluation, Proximal, inner, norm
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.progress import Progress
 
@@ -12,17 +19,11 @@ _NOISE = 1e-14
 
 
 class Descent:
-    """Steps from one projection to the next, extrapolated by Anderson acceleration.
-
-    An iteration costs one evaluation and one projection: the projection that makes the step also
-    gives a dual variable Gamma, hence a duality gap, for free. Where an extrapolated step would
-    raise the objective, a projected-gradient step is made instead, with the mean of the two
-    Barzilai-Borwein lengths. `good_length` is the last step length that was not shortened by
-    rounding errors; the memory carries over from one lambda to the next.
-    """
+    """Steps from one projection to the next, extrapolated by Anderson acceleration."""
 
     def __init__(self, memory: AndersonMemory, length: float, progress: Progress):
         self.memory, self.progress = memory, progress
+        # The last length that was not shortened by rounding errors is the good one.
         self.length = self.good_length = length
         self._recentred_at = 0
         self.restart()
@@ -45,17 +46,14 @@ class Descent:
         return evaluation
 
     def step(self, evaluation: Evaluation) -> Evaluation | None:
-        """Make a step, or move the proximal centre; None where the gap is closed, or no step left.
-
-        Returns the evaluation itself where only the step length became shorter.
-        """
+        """Step, or move the proximal centre; None where the gap is closed or no step is left."""
         lam, proximal = self.progress.lam, evaluation.objective.proximal
         Z = evaluation.point.value if self._unprojected is None else self._unprojected
         gap = _projection_gap(evaluation, Z, lam)
         if gap + evaluation.fenchel_young <= self.progress.target(evaluation):
             return None
         if proximal is not None and gap <= 0.3 * evaluation.fenchel_young:
-            return self._recentre(evaluation)
+            return self._recentre(evaluation, proximal)
         theta, gradient = evaluation.point.value, evaluation.gradient(lam)
         G = theta - self.length * gradient
         self.memory.add(Z, theta, evaluation.adjoint)
@@ -77,6 +75,7 @@ class Descent:
         if self.length * norm(gradient) <= _NOISE * norm(theta):
             self.progress.stalled = True
             return None
+        # The point stays, only the length becomes shorter.
         self.length *= 0.1
         return evaluation
 
@@ -94,21 +93,19 @@ class Descent:
         self._unprojected = Z
         return trial
 
-    def _recentre(self, evaluation: Evaluation) -> Evaluation:
+    def _recentre(self, evaluation: Evaluation, proximal: Proximal) -> Evaluation:
         """Move the proximal centre of the dual variables to those of a point."""
-        objective = evaluation.recentred(self.progress.n_iter - self._recentred_at)
+        moved = proximal.recentred(evaluation, self.progress.n_iter - self._recentred_at)
         self.progress.n_iter += 1
         self._recentred_at = self.progress.n_iter
         self.memory.cut()
-        return objective.evaluate(evaluation.point)
+        return replace(evaluation.objective, proximal=moved).evaluate(evaluation.point)
 
 
 def _projection_gap(evaluation: Evaluation, Z: np.ndarray, lam: float) -> float:
-    """Duality gap less its Fenchel-Young terms, from the projection that led to the point.
-
-    For X = [Z]_K the matrix Gamma = s (X - Z) is in K and <X, Gamma> = 0, for any s >= 0: dual
-    feasible, with a gap of |lambda X - S - Gamma|^2 / (2 lambda). No eigendecomposition.
-    """
+    """Duality gap less its Fenchel-Young terms, from the projection of Z to the point."""
+    # For X = [Z]_K the matrix Gamma = s (X - Z) is in K and <X, Gamma> = 0, for any s >= 0: dual
+    # feasible, with a gap of |lambda X - S - Gamma|^2 / (2 lambda). No eigendecomposition.
     gradient, rest = evaluation.gradient(lam), evaluation.point.value - Z
     square = inner(rest, rest)
     # The projection of an interior point leaves rounding errors, which are in no cone.

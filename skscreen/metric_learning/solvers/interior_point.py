@@ -11,7 +11,7 @@ conditions
 products set to mu -> 0 (for the PSD cone in the direction of Helmberg,
 Rendl, Vanderbei and Wolkowicz 1996). It takes 20 to 30 steps whatever the conditioning, each one
 Cholesky factor of the size of theta. The hinge is the case width = 0. An item of weight w is one
-with w A_t, w tau_t and w width.
+with w A_t, w tau_t and w width. The loss of an objective counts, not its proximal smoothing.
 """
 
 from collections.abc import Iterator
@@ -33,12 +33,9 @@ _TO_BOUNDARY = 0.98
 
 
 def interior_point_work(objective: Objective) -> float:
-    """Work of a solve in units of a simple operation; infinite where items do not fit or list.
-
-    Measured from 300 to 30,000 items with a full and with a diagonal metric, in the same units as
-    `Comparisons.evaluation_work`: time over estimate is 0.9 to 1.2 with a full metric, 0.45 to 1.3
-    with a diagonal one.
-    """
+    """Work of a solve in simple operations; infinite where items do not fit or list."""
+    # Measured from 300 to 30,000 items in the units of `Comparisons.evaluation_work`: time over
+    # estimate is 0.9 to 1.2 with a full metric, 0.45 to 1.3 with a diagonal one.
     m, p = objective.geometry.n_items, _svec_size(objective)
     if not objective.geometry.lists_items or m * p > _MAX_ENTRIES or p > _MAX_SIZE:
         return np.inf
@@ -48,18 +45,11 @@ def interior_point_work(objective: Objective) -> float:
 def interior_point(
     objective: Objective, scale: float, target: float, max_iter: int
 ) -> Iterator[tuple[Point, np.ndarray, int]]:
-    """Solve a reduced objective ever more exactly.
-
-    The gap is that of theta and alpha together. Dual variables made from theta may have a larger
-    one: where width lambda is small, they change a lot with theta. So the caller takes more of them
-    until they satisfy it; the last is as exact as rounding errors allow. The loss of the objective
-    counts, not its proximal smoothing. The start is `scale`, the rough size of an eigenvalue
-    (entry) of theta, times the identity; `target` is the gap of the first, and each one that
-    follows has a tenth.
-
-    Yields the point, dual variables of the listed items, and the number of steps, at most
-    `max_iter`.
-    """
+    """Solve a reduced objective; yield point, dual variables of items and steps so far."""
+    # The start is `scale`, the rough size of an eigenvalue (entry) of theta, times the identity.
+    # The gap, of theta and alpha together, is `target` at the first and a tenth at each one that
+    # follows. Dual variables made from theta may have a larger one: where width lambda is small,
+    # they change a lot with theta. So the caller takes more until they satisfy it.
     state = _State(objective, scale)
     for n_iter in range(1, min(max_iter, _MAX_ITER) + 1):
         try:
@@ -79,10 +69,8 @@ def _point(objective: Objective, state: "_State") -> Point:
 
 
 def _without_idle(objective: Objective, theta: np.ndarray) -> np.ndarray:
-    """Set the weights of features to zero that neither an item nor the linear term has.
-
-    That they are at the optimum, but at an iterate only nearly.
-    """
+    """Return theta without the features that neither an item nor the linear term has."""
+    # Their weights are 0 at the optimum, but at an iterate only nearly.
     X, B = objective.geometry.X[:, : len(theta)], np.abs(objective.linear_term)
     largest = B if B.ndim == 1 else B.max(axis=0)
     used = (X != X[:1]).any(axis=0) | (largest > objective.linear_error)
@@ -99,9 +87,9 @@ class _State:
 
     def __init__(self, objective: Objective, scale: float):
         geometry, self.loss, self.lam = objective.geometry, objective.loss, objective.lam
-        rows, places = geometry.list_items()
-        near, far = geometry.pair_differences(rows, places)
-        weights = geometry.item_weights(rows)
+        rows, places = geometry.items.listed()
+        near, far = geometry.differences(rows, places)
+        weights = geometry.scales()[rows]
         self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(near, far)
         self.G = weights[:, None] * self.cone.items
         self.tau = weights * geometry.thresholds(self.loss)[rows]
@@ -120,10 +108,7 @@ class _State:
 
     @np.errstate(divide="raise", over="raise", invalid="raise")
     def advance(self) -> tuple[float, float]:
-        """Make a step, centred by what a step to products of zero would leave of them.
-
-        Returns the complementarity and the residual after it.
-        """
+        """Make a centred step; return the complementarity and the residual after it."""
         factor = self.factorise()
         affine = self.direction(factor, 0.0)
         left = self.complementarity(affine, self.longest(affine)) / self.complementarity()
@@ -232,12 +217,11 @@ class _Vectors:
 
 
 class _Matrices:
-    """The PSD cone; symmetric matrices as vectors with the same inner product.
+    """The PSD cone; symmetric matrices as vectors with the same inner product."""
 
-    Coordinates are the principal axes of the differences, largest first, and not the features:
-    where these nearly depend on each other, entries of very different sizes would mix and Cholesky
-    factors lose their digits, which those of matrices graded from large to small keep.
-    """
+    # Coordinates are the principal axes of the differences, largest first, and not the features:
+    # where these nearly depend on each other, entries of very different sizes would mix and
+    # Cholesky factors lose their digits, which those of matrices graded from large to small keep.
 
     def __init__(self, near: np.ndarray, far: np.ndarray):
         self.d = near.shape[1]

@@ -22,21 +22,17 @@ class Options:
 
 @dataclass
 class Progress:
-    """Steps and time of the solve at one lambda, and what happened.
-
-    `work` is that of the steps of first order, see `Comparisons.evaluation_work`; `stalled` tells
-    whether rounding errors prevent any progress; `lines` are rows of `HISTORY`.
-    """
+    """Steps and time of the solve at one lambda, and what happened."""
 
     lam: float
     options: Options
     n_iter: int = 0
-    work: float = 0.0
-    stalled: bool = False
+    work: float = 0.0  # of the steps of first order, see `Comparisons.evaluation_work`
+    stalled: bool = False  # whether rounding errors prevent any progress
     events: list[ScreeningEvent] = field(default_factory=list)
-    lines: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+    lines: list[tuple[int, float, float, float, float]] = field(default_factory=list)  # `HISTORY`
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.started = perf_counter()
 
     @property

@@ -16,45 +16,36 @@ from skscreen.metric_learning.solvers.descent import Descent
 from skscreen.metric_learning.solvers.interior_point import interior_point, interior_point_work
 from skscreen.metric_learning.solvers.progress import Options, Progress
 from skscreen.metric_learning.solvers.reduction import Reduction
-from skscreen.metric_learning.solvers.solution import Solution
+from skscreen.metric_learning.solvers.solution import Solution, Warm
 
 # Share of the gap that the interior-point method must leave, else rounding errors end the solve.
 _NEAR = 1e-2
 
 
 def solve(
-    full: Objective,
-    start: Point,
-    options: Options,
-    *,
-    reference: Solution | None = None,
-    reduced: Objective | None = None,
-    step: float | None = None,
-    memory: AndersonMemory | None = None,
-) -> Solution:
+    full: Objective, start: Point, options: Options, *, warm: Warm | None = None,
+    reduced: Objective | None = None, memory: AndersonMemory | None = None,
+) -> tuple[Solution, Evaluation]:  # fmt: skip
     """Minimise an objective with nothing fixed to a certified relative duality gap.
 
-    A `reference`, of the same problem at another lambda, screens before the first step. `reduced`
-    is what decisions that hold at this lambda have left: nothing else is looked at, but for the
-    final certificate. The first step length is 1 / lambda when not given; the memory has the steps
-    at other values of lambda, and takes in those at this one.
+    `reduced` is what decisions that hold at this lambda have left of it.
     """
     progress = Progress(full.lam, options)
     # The solve at the lambda before tells how long this one will be.
-    short = reference is not None and reference.is_short
+    short = warm is not None and warm.is_short
     reduction = Reduction(full, reduced, progress, short)
     # With proximal smoothing there are nearly always many steps.
-    if reference is not None and options.screening and (not short or full.proximal is not None):
-        reduction.screen_from(reference.evaluation, reference.lam)
+    if warm is not None and options.screening and (not short or full.proximal is not None):
+        reduction.screen_from(warm.evaluation, warm.lam)
     memory = AndersonMemory(full.geometry.shape) if memory is None else memory
-    descent = Descent(memory, 1.0 / full.lam if step is None else step, progress)
+    descent = Descent(memory, 1.0 / full.lam if warm is None else warm.step, progress)
     evaluation, second_order = reduction.objective.evaluate(start), True
     while True:
         progress.note(evaluation)
         if progress.is_done(evaluation) or progress.is_spent:
             confirmed = reduction.confirm(evaluation)
             if progress.is_done(confirmed) or progress.is_spent:
-                return _solution(confirmed, progress, descent)
+                return _solution(confirmed, progress, descent), confirmed
             memory.cut()
             evaluation = reduction.repair(confirmed)
         evaluation = reduction.screen_if_due(evaluation)
@@ -79,7 +70,8 @@ def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:
     for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target, left):
         if objective.proximal is not None:
             centre = objective.proximal.centre.copy()
-            centre[objective.geometry.item_numbers(*objective.geometry.list_items())] = alpha
+            items = objective.geometry.items
+            centre[items.numbers(*items.listed())] = alpha
             objective = replace(objective, proximal=replace(objective.proximal, centre=centre))
         result, progress.n_iter = objective.evaluate(point), n_before + n_iter
         if result.gap(lam) <= target:
@@ -100,7 +92,6 @@ def _solution(evaluation: Evaluation, progress: Progress, descent: Descent) -> S
         point=evaluation.point,
         certificate=certificate,
         loss=evaluation.loss,
-        evaluation=evaluation,
         n_iter=progress.n_iter,
         converged=bool(certificate.relative_gap <= progress.options.tol),
         history=tuple(progress.events),

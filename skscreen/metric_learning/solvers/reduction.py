@@ -14,13 +14,12 @@ _WORTH_GUESSING = 0.25
 
 
 class Reduction:
-    """The undecided items of a problem at one lambda.
-
-    `full` has nothing fixed, `reduced` is what decisions that hold at this lambda have left of it.
-    `short`: so few steps are expected that neither screening nor guesses before the first one pay.
-    """
+    """The undecided items of a problem at one lambda."""
 
     def __init__(self, full: Objective, reduced: Objective | None, progress: Progress, short: bool):
+        # `full` has nothing fixed, `reduced` is what decisions that hold at this lambda have left.
+        # `short`: so few steps are expected that neither screening nor guesses before the first
+        # pay.
         self.full, self.progress, self.short = full, progress, short
         self.objective = full if reduced is None else reduced
         self.guesses = progress.options.active_set
@@ -46,11 +45,8 @@ class Reduction:
     def screen_if_due(self, evaluation: Evaluation) -> Evaluation:
         """Screen where the radius, the root of the gap, has halved since; return the evaluation."""
         gap = evaluation.gap(self.progress.lam)
-        if (
-            not self.progress.options.screening
-            or self._is_too_early
-            or gap > 0.25 * self._screened_gap
-        ):
+        due = self.progress.options.screening and not self._is_too_early
+        if not due or gap > 0.25 * self._screened_gap:
             return evaluation
         self._screened_gap = gap
         if not self.screen("dynamic", evaluation, self.progress.lam):
@@ -59,11 +55,9 @@ class Reduction:
         return self.objective.evaluate(evaluation.point)
 
     def active(self, evaluation: Evaluation) -> Evaluation:
-        """Leave out items without loss for a round, where that makes evaluations much cheaper.
-
-        Each new guess is a new objective, on which the memory of past steps is worth less. It is a
-        heuristic, and given up where it fails to descend.
-        """
+        """Leave out items without loss for a round, if that makes evaluations much cheaper."""
+        # Each new guess is a new objective, on which the memory of past steps is worth less.
+        # Guesses end where they fail to descend.
         value = evaluation.smoothed_primal(self.progress.lam)
         self.guesses &= value <= self._last_value or evaluation.fenchel_young > 0.0
         self._last_value = value
@@ -72,10 +66,8 @@ class Reduction:
         part = active_part(self.objective, evaluation)
         if part is self.objective:
             return evaluation
-        if (
-            part.geometry.evaluation_work
-            > _WORTH_GUESSING * self.objective.geometry.evaluation_work
-        ):
+        work = self.objective.geometry.evaluation_work
+        if part.geometry.evaluation_work > _WORTH_GUESSING * work:
             self.guesses = False
             return evaluation
         return replace(evaluation, objective=part, margins=part.geometry.margins(evaluation.point))

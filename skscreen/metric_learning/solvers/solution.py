@@ -1,6 +1,7 @@
-"""Solutions: returned by solvers, yielded by paths, and references for screening."""
+"""What a solve leaves: the solution with its proof, and where the next one begins."""
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 from skscreen.metric_learning.problem.domains import Point
@@ -9,33 +10,25 @@ from skscreen.metric_learning.problem.objective import Evaluation
 # Number of steps; a solve that is expected to be shorter skips the first screening.
 _FEW_STEPS = 8
 
+# Exponent p: along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2.
+_POWER = 0.25
+
 
 @dataclass(frozen=True)
 class Solution:
-    """Optimum of one problem at one lambda, with its proof.
-
-    The certificate is that of the full problem, `loss` the sum of all losses, `evaluation` the full
-    one at the point: the reference for other values of lambda. `converged` tells whether the
-    relative duality gap met the tolerance; `step` is the last step length, a good first one for a
-    problem nearby; `progress` are rows of `HISTORY`, one for the start and for each round of steps.
-    """
+    """Optimum of the full problem at one lambda, with its proof."""
 
     lam: float
     point: Point
     certificate: Certificate
-    loss: float
-    evaluation: Evaluation | None
+    loss: float  # sum of all losses
     n_iter: int
-    converged: bool
+    converged: bool  # whether the relative duality gap met the tolerance
     history: tuple[ScreeningEvent, ...]
-    step: float
+    step: float  # the last step length, a good first one for a problem nearby
     seconds: float
-    progress: tuple[tuple[int, float, float, float, float], ...] = ()
-
-    @property
-    def is_short(self) -> bool:
-        """Whether a solve of as many steps would not earn back a screening step before them."""
-        return self.n_iter < _FEW_STEPS
+    # Rows of `HISTORY`, one for the start and for each round of steps.
+    progress: tuple[tuple[int, float, float, float, float], ...]
 
     @property
     def place(self) -> str:
@@ -52,10 +45,34 @@ class Solution:
         gap = self.certificate.relative_gap
         return f"{self.place} gap={gap:.1e} {screened}iterations={self.n_iter}"
 
-    def without_evaluation(self) -> "Solution":
-        """Return the solution without the part that grows with the number of pairs."""
-        return replace(self, evaluation=None)
-
     def n_screened(self, where: str | None = None) -> int:
         """Return the number of items fixed at the end, or after the step `where`."""
         return n_screened(self.history, where)
+
+
+@dataclass(frozen=True)
+class Warm:
+    """What the solve at one lambda leaves for the next."""
+
+    lam: float
+    evaluation: Evaluation  # of the full problem at the solution: the reference of screening
+    step: float  # its last length, the first one of the next solve
+    n_iter: int
+    before: tuple[float, Point] | None = None  # lambda and solution one step earlier
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a solve of as many steps would not earn back a screening step before them."""
+        return self.n_iter < _FEW_STEPS
+
+    def start(self, lam: float) -> Point:
+        """Extrapolate to a lambda: lambda^(1/4) theta is nearly linear in log(lambda)."""
+        last = self.evaluation.point
+        if self.before is None or self.before[0] == self.lam:
+            return last
+        before, step = self.before[1].value, math.log(self.before[0] / self.lam)
+        # More than one step ahead the line is no longer a good model of the path.
+        reach = min(max(math.log(self.lam / lam) / step, -1.0), 1.0)
+        move = reach * (last.value - math.exp(_POWER * step) * before)
+        value = math.exp(_POWER * step * reach) * (last.value + move)
+        return self.evaluation.objective.domain.project(value)

@@ -338,10 +338,10 @@ def test_listed_items_have_their_numbers_and_differences(labels, diagonal):
         items, triplets = triplets_from_labels(X, y, 4), brute_force_triplets(X, y, 4)
     full = GEOMETRY[diagonal](X, items)
     for geometry in (full, full.restrict(*shrink_at_random(full, rng))):
-        rows, places = geometry.list_items()
-        listed = geometry.item_numbers(rows, places)
+        rows, places = geometry.items.listed()
+        listed = geometry.items.numbers(rows, places)
         np.testing.assert_array_equal(listed, numbers(geometry.items))
-        near, far = geometry.pair_differences(rows, places)
+        near, far = geometry.differences(rows, places)
         H = far**2 - near**2
         if not diagonal:
             H = far[:, :, None] * far[:, None, :] - near[:, :, None] * near[:, None, :]
@@ -439,8 +439,8 @@ def test_linear_part_with_thresholds_and_weights(diagonal):
     point = random_point(full.n_features, diagonal, rng)
     for geometry, left in parts(full, rng, point):
         part = part_of(explicit, left)
-        rows, places = geometry.list_items()
-        counts = [geometry.weights()[0], geometry.weights()[1]]
+        rows, places = geometry.items.listed()
+        counts = [geometry.no_weights()[0], geometry.no_weights()[1]]
         some = rng.random(rows.size) < 0.5
         np.add.at(counts[0], rows[some], 1.0)
         np.add.at(counts[1], places[some], 1.0)

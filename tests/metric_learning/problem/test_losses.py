@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from skscreen._compiled import metric_learning as loops
 from skscreen.metric_learning.problem.losses import SmoothedHinge
-from skscreen.metric_learning.problem.pair_loops import loss_pass
 
 GAMMAS = [0.0, 0.05, 0.7]
 GRID = np.linspace(-2.0, 2.0, 401)
@@ -18,7 +18,7 @@ def loss(z, gamma):
 def of_item(z, gamma, most=1.0):
     """Loss and dual variable of one item of threshold 1."""
     row, place, ones, one = np.zeros(1), np.zeros(1), np.ones(1), np.array([1])
-    value = loss_pass(
+    value = loops.loss_pass(
         one - 1, one, np.zeros(1), 1.0 - np.full(1, z), ones, gamma, most, ones, row, place
     )
     assert row == place

@@ -30,7 +30,7 @@ def evaluate(case, point, lam=None):
     proximal = case.proximal(case.optimum(case.lam).alpha)
     evaluation = case.problem().at(lam, proximal).evaluate(point)
     x = case.explicit.margins(point.value)
-    alpha = case.explicit.dual_variables(x) if proximal is None else evaluation.duals()
+    alpha = case.explicit.dual_variables(x) if proximal is None else proximal.duals(evaluation)
     return evaluation, alpha
 
 
@@ -147,7 +147,7 @@ def test_fixed_items_enter_as_their_linear_part(case):
 @cases
 def test_above_lam_max_the_closed_form_is_optimal(case):
     problem = case.problem()
-    lam_max, S = problem.lam_max()
+    lam_max, S = problem.lam_max, problem.first
     assert lam_max == pytest.approx(case.explicit.lam_max(), rel=1e-12)
     for factor in (1.0 + 1e-9, 3.0):
         lam = factor * lam_max
@@ -165,7 +165,7 @@ def test_without_any_useful_direction_lam_max_is_zero():
     X = np.array([[0.0], [1.0], [0.5]])
     geometry = Comparisons(X, triplets_from_array(np.array([(0, 1, 2)])))
     problem = Problem(geometry, SmoothedHinge(), PSDCone())
-    lam_max, S = problem.lam_max()
+    lam_max, S = problem.lam_max, problem.first
     assert lam_max == 0.0
     assert np.all(S.value == 0.0)
     for lam in (1e-3, 1.0, 1e3):
@@ -188,8 +188,8 @@ def test_smoothed_hinge_is_below_the_hinge_up_to_the_centre_term(case):
         evaluation = objective.evaluate(perturbed(case, noise, rng))
         constant = 0.5 * proximal.width * proximal.centre @ proximal.centre
         assert evaluation.smoothed_loss <= evaluation.loss + constant
-        assert evaluation.duals().min() >= 0.0
-        assert evaluation.duals().max() <= 1.0
+        assert evaluation.objective.proximal.duals(evaluation).min() >= 0.0
+        assert evaluation.objective.proximal.duals(evaluation).max() <= 1.0
 
 
 @hinges
@@ -202,7 +202,7 @@ def test_recentring_closes_the_gap_at_any_fixed_width(case):
     for _ in range(30):
         evaluation = objective.evaluate(point)
         gaps.append(evaluation.fenchel_young)
-        moved = replace(objective.proximal, centre=evaluation.duals())
+        moved = replace(objective.proximal, centre=objective.proximal.duals(evaluation))
         objective = replace(objective, proximal=moved)
     assert gaps[-1] <= 1e-2 * gaps[0] + 1e-9 * best.primal
     assert all(after <= before * (1 + 1e-9) for before, after in pairwise(gaps))
@@ -213,15 +213,16 @@ def test_recentring_moves_the_centre_and_remembers_the_gap():
     objective = case.problem().at(case.lam, case.proximal())
     before = objective.proximal.centre.copy()
     evaluation = objective.evaluate(case.domain.project(case.optimum(case.lam).theta))
-    moved = evaluation.recentred(1)
-    np.testing.assert_array_equal(moved.proximal.centre, evaluation.duals())
-    assert moved.proximal.last_gap == evaluation.fenchel_young
+    proximal = objective.proximal
+    moved, duals = proximal.recentred(evaluation, 1), proximal.duals(evaluation)
+    np.testing.assert_array_equal(moved.centre, duals)
+    assert moved.last_gap == evaluation.fenchel_young
     # What was evaluated has not changed, nor does evaluating change anything.
     np.testing.assert_array_equal(objective.proximal.centre, before)
     again = objective.evaluate(evaluation.point)
     assert again.smoothed_loss == evaluation.smoothed_loss
-    np.testing.assert_array_equal(again.duals(), evaluation.duals())
-    assert evaluation.recentred(51).proximal.width == 2.0 * objective.proximal.width
+    np.testing.assert_array_equal(proximal.duals(again), duals)
+    assert proximal.recentred(evaluation, 51).width == 2.0 * proximal.width
 
 
 def test_fixing_sets_the_dual_variables_of_decided_items():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skscreen.metric_learning.problem.pair_loops import add_edges, squared_distances
+from skscreen._compiled import metric_learning as loops
 
 
 def pairs_in_runs(rng, n, n_runs):
@@ -15,7 +15,7 @@ def test_pairs_in_runs_of_any_length_have_the_distances_of_their_points(seed):
     rng = np.random.default_rng(seed)
     Z, pairs = rng.normal(size=(12, 4 * (seed % 4))), pairs_in_runs(rng, 12, seed)
     out = np.full(len(pairs), np.nan)
-    squared_distances(Z, pairs, out)
+    loops.squared_distances(Z, pairs, out)
     expected = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-14)
 
@@ -33,6 +33,6 @@ def test_edges_in_runs_of_any_length_add_up_to_the_weighted_pairs(seed, sign, sh
         expected_degrees[[a]] += weight
         expected_degrees[[b]] += weight
         expected[a] -= 2.0 * weight * X[b]
-    add_edges(X, pairs, weights, sign, degrees, out)
+    loops.add_edges(X, pairs, weights, sign, degrees, out)
     np.testing.assert_allclose(degrees, expected_degrees, atol=1e-13)
     np.testing.assert_allclose(out, expected, atol=1e-13)

@@ -1,18 +1,26 @@
 import numpy as np
 import pytest
-from rtlm_reference import small_data
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale as standardised
 
 from skscreen import rtlm_path
-from skscreen.metric_learning.problem import comparisons
+from skscreen._compiled import metric_learning as loops
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.items import SORT_FROM
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, extend
-from skscreen.metric_learning.problem.pair_loops import largest_ratio, loss_pass, sorted_loss_pass
-from skscreen.metric_learning.problem.triplets import triplets_from_labels
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 
-ALWAYS, NEVER = (1, 0), (10**9, 0)
+ALWAYS = (1, 0)
 EPS = np.finfo(float).eps
+
+
+def one_class_of_many():
+    """Wine with 34 samples of one class and 97 of others, each of its own: long rows, shared."""
+    X, y = load_wine(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(y == 2)[:34], np.flatnonzero(y < 2)[:97]])
+    return standardised(X[rows]), np.maximum(np.arange(131) - 33, 0)
 
 
 def blocks_of_rows(rng, n_blocks, n_rows, n_places, part):
@@ -51,12 +59,17 @@ def distances(rng, kind, n_blocks, n_rows, n_places):
 def direct(start, stop, near, far, gamma):
     rows, places = np.zeros(near.size), np.zeros(far.size)
     ones = np.ones(near.size)
-    return loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, places), rows, places
+    return (
+        loops.loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, places),
+        rows,
+        places,
+    )
 
 
 def in_order(start, stop, near, far, gamma, rows, places, sort_from=ALWAYS):
     ones = np.ones(near.size)
-    return sorted_loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, places, sort_from)
+    levels = ones, gamma, 1.0, ones
+    return loops.sorted_loss_pass(start, stop, near, far, *levels, rows, places, sort_from)
 
 
 def exact(start, stop, near, far, gamma):
@@ -90,7 +103,7 @@ def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
         assert abs(found - exact(start, stop, near, far, gamma)) <= error
         # With no row long enough it is the direct one but for the order of sums.
         sums = np.zeros(near.size), np.zeros(far.size)
-        plain, _ = in_order(start, stop, near, far, gamma, *sums, NEVER)
+        plain, _ = in_order(start, stop, near, far, gamma, *sums, (10**9, 0))
         assert plain == pytest.approx(value, rel=1e-13)
         np.testing.assert_array_equal(sums[0], rows)
         np.testing.assert_array_equal(sums[1], places)
@@ -128,7 +141,7 @@ def test_the_switch_is_a_matter_of_work():
         start, stop = blocks_of_rows(rng, *shape, "whole")
         near, far = distances(rng, "plain", *shape)
         weights = np.zeros(near.size), np.zeros(far.size)
-        value, error = in_order(start, stop, near, far, 0.05, *weights, comparisons.SORT_FROM)
+        value, error = in_order(start, stop, near, far, 0.05, *weights, SORT_FROM)
         # Only prefix sums add to the allowance for all sums.
         sizes[shape] = error > 17.0 * EPS * value
     assert list(sizes.values()) == [True, False, False]
@@ -144,23 +157,24 @@ def test_largest_ratio_over_shared_and_other_ranges():
             ((far[start[p] : stop[p]] - near[p]) / reaches[p]).max(initial=-np.inf)
             for p in range(36)
         ]
-        assert largest_ratio(start, stop, near, far, reaches) == max(ratios)
+        assert loops.largest_ratio(start, stop, near, far, reaches) == max(ratios)
 
 
 @pytest.mark.parametrize("geometry", [Comparisons, DiagonalComparisons])
-def test_evaluations_agree(geometry, monkeypatch):
-    X, y, _ = small_data("wine")
+def test_evaluations_agree(geometry):
+    """Triplets that are looked at in order, and the same from a list, which are not."""
+    X, y = one_class_of_many()
     items, rng = triplets_from_labels(X, y, None), np.random.default_rng(0)
+    assert items.has_long_rows and items.covered.max() > SORT_FROM[1]
+    listed = comparisons_from_arrays(*items.pairs(*items.listed()))
+    assert listed.covered.max() == 1
     for scale in (1e-3, 1e-2, 1e-1):
         if geometry is Comparisons:
             point = PSDCone().project(scale * np.cov(rng.normal(size=(X.shape[1], 40))))
         else:
             point = NonnegativeOrthant().project(scale * rng.random(X.shape[1]))
-        results = []
-        for switch in (NEVER, ALWAYS):
-            monkeypatch.setattr(comparisons, "SORT_FROM", switch)
-            full = geometry(X, items)
-            results.append(full.loss(full.margins(point), SmoothedHinge()))
+        fulls = geometry(X, listed), geometry(X, items)
+        results = [full.loss(full.margins(point), SmoothedHinge()) for full in fulls]
         (value, adjoint, error), (sorted_value, sorted_adjoint, sorted_error) = results
         assert sorted_value == pytest.approx(value, rel=1e-12)
         assert np.linalg.norm(sorted_adjoint - adjoint) <= error + sorted_error
@@ -168,27 +182,24 @@ def test_evaluations_agree(geometry, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_paths_agree(diagonal, monkeypatch):
-    X, y, _ = small_data("wine")
-    paths = []
-    for switch in (NEVER, ALWAYS):
-        monkeypatch.setattr(comparisons, "SORT_FROM", switch)
-        path = rtlm_path(
-            X, y, n_neighbors=None, ratio=0.5, n_lams=12, stop=0.0, tol=1e-11, diagonal=diagonal
-        )
-        assert path.converged.all()
-        paths.append(path)
-    listed, in_order = paths
+def test_paths_agree(diagonal):
+    X, y = one_class_of_many()
+    items = triplets_from_labels(X, y, None)
+    near, far = items.pairs(*items.listed())
+    settings = {"ratio": 0.5, "n_lams": 12, "stop": 0.0, "tol": 1e-11, "diagonal": diagonal}
+    listed = rtlm_path(X, triplets=np.column_stack([near, far[:, 1]]), **settings)
+    with pytest.warns(UserWarning, match="97 of 98 classes"):
+        in_order = rtlm_path(X, y, n_neighbors=None, **settings)
+    assert listed.converged.all() and in_order.converged.all()
     np.testing.assert_allclose(in_order.objectives, listed.objectives, rtol=1e-10)
     assert in_order.rates[4:].mean() > 0.5
 
 
-def test_a_reduced_problem_is_not_better_than_the_full_one(monkeypatch):
+def test_a_reduced_problem_is_not_better_than_the_full_one():
     """The gap that `extend` proves holds although either sum of losses is rounded."""
-    monkeypatch.setattr(comparisons, "SORT_FROM", ALWAYS)
-    X, y, _ = small_data("iris")
+    X, y = one_class_of_many()
     problem = Problem(Comparisons(X, triplets_from_labels(X, y, None)), SmoothedHinge(), PSDCone())
-    lam_max, first = problem.lam_max()
+    lam_max, first = problem.lam_max, problem.first
     full = problem.at(0.1 * lam_max)
     evaluation = full.evaluate(first.scaled(1.0 / full.lam))
     extended = extend(evaluation, full)

@@ -49,7 +49,7 @@ def screened(case, names=("gap",), noise=1e-4, ratio=0.9):
     lam = ratio * case.lam
     evaluation = reference(case, problem, noise, np.random.default_rng(0))
     objective = problem.at(lam, case.proximal(case.optimum(lam).alpha))
-    balls = [BOUNDS[name](evaluation, lam, case.lam, problem.geometry.margins) for name in names]
+    balls = [BOUNDS[name](evaluation, lam, case.lam) for name in names]
     decisions = np.zeros(problem.geometry.n_items, dtype=np.int8)
     return objective, screen(objective, balls, decisions), decisions
 
@@ -66,10 +66,7 @@ def test_no_decision_of_any_bound_or_union_is_wrong(case, ordered):
         for ratio in RATIOS:
             lam = ratio * case.lam
             best, objective = case.optimum(lam), problem.at(lam)
-            balls = {
-                name: bound(evaluation, lam, case.lam, geometry.margins)
-                for name, bound in BOUNDS.items()
-            }
+            balls = {name: bound(evaluation, lam, case.lam) for name, bound in BOUNDS.items()}
             choices = [(name,) for name in BOUNDS]
             choices += [*combinations(BOUNDS, 2), tuple(BOUNDS)]
             for names in choices:
@@ -133,7 +130,7 @@ def test_screening_again_adds_to_the_decisions(case):
         before = decisions.copy()
         point = reference(case, problem, noise, rng).point
         evaluation = objective.evaluate(point)
-        ball = BOUNDS["gap"](evaluation, lam, lam, objective.geometry.margins)
+        ball = BOUNDS["gap"](evaluation, lam, lam)
         objective = screen(objective, [ball], decisions)
         assert np.all(decisions[before != UNDECIDED] == before[before != UNDECIDED])
         assert objective.n_zero == np.sum(decisions == ZERO)
@@ -149,7 +146,7 @@ def test_decisions_are_optional(case):
     objective, reduced, _ = screened(case)
     problem = case.problem()
     evaluation = reference(case, problem, 1e-4, np.random.default_rng(0))
-    ball = BOUNDS["gap"](evaluation, objective.lam, case.lam, problem.geometry.margins)
+    ball = BOUNDS["gap"](evaluation, objective.lam, case.lam)
     same = screen(problem.at(objective.lam, case.proximal()), [ball])
     assert (same.n_zero, same.n_linear) == (reduced.n_zero, reduced.n_linear)
 
@@ -158,7 +155,7 @@ def test_decisions_are_optional(case):
 def test_decided_items_of_the_hinge_get_their_optimal_dual_variables(case):
     _, reduced, decisions = screened(case)
     point = case.domain.project(case.optimum(case.lam).theta)
-    for values in (reduced.evaluate(point).duals(), reduced.proximal.centre):
+    for values in (reduced.proximal.duals(reduced.evaluate(point)), reduced.proximal.centre):
         assert np.all(values[decisions == ZERO] == 0.0)
         assert np.all(values[decisions == LINEAR] == 1.0)
 

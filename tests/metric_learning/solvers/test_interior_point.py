@@ -23,7 +23,7 @@ def test_full_problem_is_solved_from_any_scale(case, scale):
         assert np.all((alpha >= 0.0) & (alpha <= 1.0))
         primal = explicit.primal(point.value, lam)
         assert primal == pytest.approx(best.primal, rel=1e-8)
-        numbers = problem.geometry.item_numbers(*problem.geometry.list_items())
+        numbers = problem.geometry.items.numbers(*problem.geometry.items.listed())
         assert primal - explicit.dual(alpha[np.argsort(numbers)], lam) <= 1e-8 * primal
 
 
@@ -33,7 +33,7 @@ def test_reduced_problem_has_the_same_solution(case):
     best = case.optimum(lam)
     objective = problem.at(lam, case.proximal(best.alpha))
     evaluation = objective.evaluate(case.domain.project(1.001 * best.theta))
-    ball = BOUNDS["gap"](evaluation, lam, lam, problem.geometry.margins)
+    ball = BOUNDS["gap"](evaluation, lam, lam)
     reduced = screen(objective, [ball])
     assert reduced.n_linear > 0
     point, alpha, _ = next(interior_point(reduced, 1.0, 1e-10 * best.primal, 60))

@@ -26,17 +26,24 @@ from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
+from skscreen.metric_learning.solvers.solution import Warm
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 PLAIN = Options(screening=False, active_set=False, tol=1e-9)
 TIGHT = Options(tol=1e-9)
 
 
-def run(case, options, lam=None, **keywords):
+def run_on(case, options, lam=None, warm=None):
+    """Return the solution, and what it leaves for another lambda."""
     problem = case.problem()
     lam = case.lam if lam is None else lam
-    start = problem.lam_max()[1].scaled(1.0 / lam)
-    return solve(problem.at(lam, case.proximal()), start, options, **keywords)
+    start = problem.first.scaled(1.0 / lam)
+    solution, end = solve(problem.at(lam, case.proximal()), start, options, warm=warm)
+    return solution, Warm(lam, end, solution.step, solution.n_iter)
+
+
+def run(case, options, lam=None, warm=None):
+    return run_on(case, options, lam, warm)[0]
 
 
 def assert_optimal(case, solution, tol):
@@ -93,9 +100,9 @@ def test_every_rule_gives_the_optimum(case, rule):
 @pytest.mark.slow
 @cases
 def test_a_reference_screens_before_the_first_iteration(case):
-    reference = run(case, TIGHT)
+    _, warm = run_on(case, TIGHT)
     for ratio in (0.9, 1.1):
-        solution = run(case, TIGHT, ratio * case.lam, reference=reference, step=reference.step)
+        solution = run(case, TIGHT, ratio * case.lam, warm)
         first = solution.history[0]
         assert (first.where, first.iteration) == ("path", 0)
         assert first.zero + first.linear > 0.5 * len(case.data[2])
@@ -130,11 +137,11 @@ def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
 def test_warm_start_at_the_solution_takes_no_iteration(case):
     problem = case.problem()
     objective = problem.at(case.lam, case.proximal())
-    first = solve(objective, problem.lam_max()[1].scaled(1.0 / case.lam), TIGHT)
+    first, end = solve(objective, problem.first.scaled(1.0 / case.lam), TIGHT)
     assert first.n_iter > 0
     # With the hinge, the dual variables are part of what is known.
-    known = replace(objective, proximal=first.evaluation.objective.proximal)
-    again = solve(known, first.point, TIGHT)
+    known = replace(objective, proximal=end.objective.proximal)
+    again, _ = solve(known, first.point, TIGHT)
     assert again.n_iter == 0
     assert again.converged
     assert again.point is first.point
@@ -171,9 +178,9 @@ def lying_bound(n_lies, shrink=0.0):
     """A bound whose first balls are far too small: they decide whatever the reference says."""
     calls = []
 
-    def bound(evaluation, lam, reference_lam, margins):
+    def bound(evaluation, lam, reference_lam):
         calls.append(lam)
-        ball = BOUNDS["dgb"](evaluation, lam, reference_lam, margins)
+        ball = BOUNDS["dgb"](evaluation, lam, reference_lam)
         return Ball(ball.terms, shrink * ball.radius) if len(calls) <= n_lies else ball
 
     return bound
@@ -185,9 +192,9 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(1))
     # Far from the optimum at case.lam: many items of the reference lie elsewhere. Many iterations
     # there: so the decisions are used at once.
-    reference = replace(run(case, TIGHT, 20 * case.lam), n_iter=100)
+    warm = replace(run_on(case, TIGHT, 20 * case.lam)[1], n_iter=100)
     with time_limit(20):
-        solution = run(case, replace(TIGHT, hook=PaperScreening(("lie",))), reference=reference)
+        solution = run(case, replace(TIGHT, hook=PaperScreening(("lie",))), warm=warm)
     assert [event.where for event in solution.history[:1]] == ["path"]
     repairs = [event for event in solution.history if event.where == "repair"]
     assert repairs
@@ -201,10 +208,10 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
 @cases
 def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(10**9))
-    reference = run(case, TIGHT, 20 * case.lam)
+    _, warm = run_on(case, TIGHT, 20 * case.lam)
     options = replace(TIGHT, hook=PaperScreening(("lie",)), max_iter=500)
     with time_limit(20):
-        solution = run(case, options, reference=reference)
+        solution = run(case, options, warm=warm)
     if solution.converged:
         assert_optimal(case, solution, 1e-9)
     primal = case.explicit.primal(solution.point.value, case.lam)
@@ -227,7 +234,7 @@ def test_one_comparison_has_a_closed_form():
         case = Case("iris", "hinge")
         proximal = replace(case.proximal(), centre=np.ones(1))
         start = problem.domain.project(np.zeros((2, 2)))
-        solution = solve(problem.at(lam, proximal), start, TIGHT)
+        solution, _ = solve(problem.at(lam, proximal), start, TIGHT)
         assert solution.converged
         expected = np.diag([0.0, 4.0 * alpha / lam])
         np.testing.assert_allclose(solution.point.value, expected, atol=1e-4 / lam)
@@ -240,7 +247,7 @@ def test_zero_is_found_when_no_metric_helps():
     for start in (0.0, 1.0, 100.0):
         point = problem.domain.project(np.full((1, 1), start))
         with time_limit(20):
-            solution = solve(problem.at(1.0), point, TIGHT)
+            solution, _ = solve(problem.at(1.0), point, TIGHT)
         assert solution.converged
         assert abs(solution.point.value[0, 0]) < 1e-4
 
@@ -249,8 +256,8 @@ def test_zero_is_found_when_no_metric_helps():
 def test_the_start_does_not_matter(scale):
     case = Case("wine")
     problem = case.problem()
-    start = problem.lam_max()[1].scaled(scale / case.lam)
-    assert_optimal(case, solve(problem.at(case.lam), start, TIGHT), 1e-9)
+    start = problem.first.scaled(scale / case.lam)
+    assert_optimal(case, solve(problem.at(case.lam), start, TIGHT)[0], 1e-9)
 
 
 MIXED_CLUSTERS = [
@@ -296,11 +303,11 @@ def test_small_problems_that_need_many_step_sizes(X, n_classes, k, diagonal, gam
     geometry = (DiagonalComparisons if diagonal else Comparisons)(X, triplets_from_array(triplets))
     domain = NonnegativeOrthant() if diagonal else PSDCone()
     problem = Problem(geometry, SmoothedHinge(1.0, gamma), domain)
-    lam_max, first = problem.lam_max()
+    lam_max = problem.lam_max
     for fraction in (0.5, 0.003):
         lam = fraction * lam_max if lam_max else 1.0
         with time_limit(20):
-            *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
+            *_, (_, solution) = PathSolver(problem).approach(lam, Options())
         assert solution.converged
         # The conic solver is not that accurate here, but knows how much.
         best, primal = explicit.optimum(lam), explicit.primal(solution.point.value, lam)
@@ -316,10 +323,10 @@ def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant,
         X = np.c_[np.full(8, constant), np.random.default_rng(seed).normal(size=8)]
         items = triplets_from_labels(X, np.arange(8) % 2, None)
         problem = Problem(Comparisons(X, items), SmoothedHinge(1.0, gamma), PSDCone())
-        lam_max, first = problem.lam_max()
+        lam_max = problem.lam_max
         lam = 0.5 * lam_max if lam_max else 1.0
         with time_limit(20):
-            *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
+            *_, (_, solution) = PathSolver(problem).approach(lam, Options())
         assert solution.converged
         zero = problem.geometry.n_items * (1.0 - 0.5 * problem.loss.width)
         assert solution.certificate.primal == pytest.approx(zero, rel=1e-6)
@@ -380,10 +387,10 @@ def test_data_of_any_size_end_in_numbers(scale):
     geometry = Comparisons(X - X.mean(axis=0), triplets_from_labels(X, y, None))
     for gamma in (0.05, 0.0):
         problem = Problem(geometry, SmoothedHinge(1.0, gamma), PSDCone())
-        lam_max, first = problem.lam_max()
+        lam_max = problem.lam_max
         for fraction in (1.0, 0.1, 1e-6):
             lam = fraction * (lam_max or 1.0)
-            *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
+            *_, (_, solution) = PathSolver(problem).approach(lam, Options())
             certificate = solution.certificate
             assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
 
@@ -398,8 +405,8 @@ def test_a_loose_tolerance_does_not_stop_second_order_steps_too_early():
         SmoothedHinge(1.0, 0.05),
         PSDCone(),
     )
-    lam_max, first = problem.lam_max()
-    steps = PathSolver(problem, first).approach(0.03 * lam_max, lam_max, Options(tol=0.1))
+    lam_max = problem.lam_max
+    steps = PathSolver(problem).approach(0.03 * lam_max, Options(tol=0.1))
     solutions = [solution for _, solution in steps]
     assert all(solution.converged and solution.n_iter < 150 for solution in solutions)
 
@@ -412,7 +419,8 @@ def test_features_that_nearly_depend_on_each_other_take_few_steps(seed):
     X = rng.standard_normal((10, 1)) * rng.standard_normal(6)
     X += 1e-3 * rng.standard_normal((10, 6))
     geometry = Comparisons(X - X.mean(axis=0), triplets_from_labels(X, np.arange(10) % 2, 2))
-    lam_max, first = (problem := Problem(geometry, SmoothedHinge(1.0, 0.05), PSDCone())).lam_max()
-    for _, solution in PathSolver(problem, first).approach(0.1 * lam_max, lam_max, Options()):
+    problem = Problem(geometry, SmoothedHinge(1.0, 0.05), PSDCone())
+    lam_max = problem.lam_max
+    for _, solution in PathSolver(problem).approach(0.1 * lam_max, Options()):
         assert solution.n_iter < 150
     assert solution.converged

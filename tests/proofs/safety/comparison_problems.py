@@ -184,8 +184,8 @@ class Items:
 
     def __post_init__(self):
         geometry = (DiagonalComparisons if self.diagonal else Comparisons)(self.X, self.comparisons)
-        rows, places = geometry.list_items()
-        order = np.argsort(geometry.item_numbers(rows, places))
+        rows, places = geometry.items.listed()
+        order = np.argsort(geometry.items.numbers(rows, places))
         items = self.comparisons
         far = items.far if items.places is None else items.far[items.places]
         self.near, self.far = items.near[rows[order]], far[places[order]]

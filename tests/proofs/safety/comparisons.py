@@ -97,12 +97,11 @@ def check(items: Items, kind: str, tally: Tally, rng, shrink: float = 1.0) -> No
     for reference_lam, optimum in optima.items():
         noise = NOISES[rng.integers(len(NOISES))]
         problem, evaluation = reference(items, reference_lam, optimum, noise, rng)
-        margins = problem.geometry.margins
         for lam, target in optima.items():
             if not 0.5 <= lam / reference_lam <= 1.5:
                 continue
             balls = {
-                name: shrunken(bound(evaluation, lam, reference_lam, margins), shrink)
+                name: shrunken(bound(evaluation, lam, reference_lam), shrink)
                 for name, bound in BOUNDS.items()
             }
             for choice, names in CHOICES.items():
@@ -167,12 +166,11 @@ def twice(items: Items, kind, tally: Tally, lam, optimum, rng, shrink) -> None:
     noise = NOISES[rng.integers(2, len(NOISES))]
     objective = items.problem.at(lam, items.proximal(optimum.alpha, rng))
     evaluation = objective.evaluate(noisy(items, optimum.theta, noise, rng))
-    ball = BOUNDS["gap"](evaluation, lam, lam, objective.geometry.margins)
+    ball = BOUNDS["gap"](evaluation, lam, lam)
     first = np.zeros(len(items.near), dtype=np.int8)
     objective = leave_out(objective, decide(objective, [shrunken(ball, shrink)], first))
     evaluation = objective.evaluate(noisy(items, optimum.theta, 0.1 * noise, rng))
-    margins = objective.geometry.margins
-    balls = [shrunken(f(evaluation, lam, lam, margins), shrink) for f in BOUNDS.values()]
+    balls = [shrunken(f(evaluation, lam, lam), shrink) for f in BOUNDS.values()]
     for rule in RULES:
         codes = first.copy()
         decide(objective, balls, codes, PaperScreening(rule=rule))

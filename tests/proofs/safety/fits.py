@@ -217,7 +217,7 @@ def smaller_balls(shrink: float):
 def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
     """Judge what paths of metrics decide; return how many optima are not known well."""
     problem = items.problem
-    lam_max, first = problem.lam_max()
+    lam_max = problem.lam_max
     lams = lam_max * 0.95 * np.geomspace(1.0, 10.0 ** -rng.uniform(1.0, 4.0), 8)
     optima, last = [], None
     for lam in lams:
@@ -238,7 +238,7 @@ def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
                               active_set=bool(rng.random() < 0.7), max_iter=STEPS)  # fmt: skip
             recorder = ComparisonRecorder(len(items.near))
             with recorder.recording(shrink):
-                solver = PathSolver(problem, first, ranges)
+                solver = PathSolver(problem, ranges)
                 for lam in lams:
                     solver.solve(lam, options)
             for lam, kind, codes in recorder.taken:

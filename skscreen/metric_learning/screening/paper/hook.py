@@ -5,24 +5,20 @@ from dataclasses import dataclass
 
 from skscreen.metric_learning.problem.objective import Evaluation, Objective
 from skscreen.metric_learning.screening.active import Decision
-from skscreen.metric_learning.screening.ball import Ball, Margins
+from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES, refine
 
 
 @dataclass(frozen=True)
 class PaperScreening:
-    """Bounds and rule by name, in the place of the one ball and the pass over near pairs.
-
-    An item is decided as soon as one of the bounds decides it.
-    """
+    """Bounds and rule by name: an item is decided as soon as one of the bounds decides it."""
 
     bounds: tuple[str, ...] = ("gap",)
     rule: str = "sphere"
 
     def __post_init__(self):
-        unknown = [name for name in self.bounds if name not in tuple(BOUNDS)]
-        if unknown or not self.bounds:
+        if not self.bounds or any(name not in tuple(BOUNDS) for name in self.bounds):
             raise ValueError(
                 f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got "
                 f"{self.bounds!r}."
@@ -32,11 +28,9 @@ class PaperScreening:
                 f"rule must be one of {', '.join(map(repr, RULES))}, got {self.rule!r}."
             )
 
-    def balls(
-        self, evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
-    ) -> list[Ball]:
+    def balls(self, evaluation: Evaluation, lam: float, reference_lam: float) -> list[Ball]:
         """Return the balls of all bounds."""
-        return [BOUNDS[name](evaluation, lam, reference_lam, margins) for name in self.bounds]
+        return [BOUNDS[name](evaluation, lam, reference_lam) for name in self.bounds]
 
     def refine(self, objective: Objective, balls: Sequence[Ball], decision: Decision) -> Decision:
         """Decide items that the pass over near pairs has left."""

@@ -15,35 +15,32 @@ from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Objective, norm
 from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.paper.bounds import rrpb_ball
-from skscreen.metric_learning.solvers.solution import Solution
+from skscreen.metric_learning.solvers.solution import Warm
 
 # Number of steps of the path, beyond the next, for which ranges are kept.
 _RANGE_STEPS = 3
 
 
 class PathRanges:
-    """Problems without the items whose range contains lambda (Algorithm 2 of the paper).
+    """Problems without the items whose range contains lambda (Algorithm 2 of the paper)."""
 
-    Ranges come from the last reference whose ranges reached down far enough; all that reach as far
-    as `_RANGE_STEPS` steps further down are kept in one reduced problem.
-    """
-
-    def __init__(self):
+    def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
         """Forget all ranges."""
+        # Between which values of lambda they hold, and the problem that they leave.
         self._known: tuple[float, float, Objective] | None = None
 
-    def leave_out(self, objective: Objective, reference: Solution) -> Objective | None:
+    def leave_out(self, objective: Objective, reference: Warm) -> Objective | None:
         """Return what the ranges leave of an objective; None above the reference's lambda."""
         lam = objective.lam
         if not lam < reference.lam:
             return None
         if self._known is None or not self._known[0] <= lam <= self._known[1]:
             low = lam * (lam / reference.lam) ** _RANGE_STEPS
-            at_low, margins = replace(objective, lam=low), objective.geometry.margins
-            ball = rrpb_ball(reference.evaluation, low, reference.lam, margins)
+            at_low = replace(objective, lam=low)
+            ball = rrpb_ball(reference.evaluation, low, reference.lam)
             reduced = leave_out(at_low, decide(at_low, [ball]))
             self._known = low, reference.lam, reduced
             return replace(reduced, lam=lam)
@@ -53,11 +50,7 @@ class PathRanges:
 def count_in_range(
     objective: Objective, point: Point, lam: float, gap: float, lams: np.ndarray
 ) -> np.ndarray:
-    """Count the items whose range contains each of some ascending values of lambda.
-
-    `objective` has nothing fixed, at any lambda; the reference was solved at `lam` to a duality
-    gap.
-    """
+    """Count items whose range contains each of `lams`, ascending; solved at `lam` to a gap."""
     steps = np.zeros(lams.size + 1, dtype=np.int64)
     lams = np.ascontiguousarray(lams, dtype=np.float64)
     metric_learning.count_ranges(*_reference(objective, point, lam, gap), lams, steps)
@@ -74,9 +67,8 @@ def item_ranges(objective: Objective, point: Point, lam: float, gap: float) -> n
 def _reference(objective: Objective, point: Point, lam: float, gap: float) -> tuple:
     """Return the arguments that tell loops of a reference."""
     geometry, items, loss = objective.geometry, objective.geometry.items, objective.loss
-    far = items.far if items.places is None else items.far[items.places]
     return (
-        items.start, items.stop, items.base, items.rank, items.near, far, geometry.X,
+        items.start, items.stop, items.base, items.rank, items.near, items.at_places, geometry.X,
         geometry.diagonal, geometry.near_sizes, geometry.far_sizes,
         geometry.intervals(((1.0, geometry.margins(point)),)), geometry.thresholds(loss),
         loss.depth, lam, norm(point.value) * WIDER, float(np.sqrt(2.0 * gap / lam)) * WIDER,

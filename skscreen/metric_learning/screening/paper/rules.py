@@ -34,11 +34,9 @@ _INDEFINITE = -1e-10
 
 
 def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Decision) -> Decision:
-    """Decide what a decision has left, item by item, as soon as one of the balls decides it.
-
-    For the full metric and a centre outside the cone ("gb") "semidefinite" *is* "linear": the
-    search would need a full eigendecomposition for each step and item.
-    """
+    """Decide what a decision has left, item by item, as soon as one of the balls decides it."""
+    # For the full metric and a centre outside the cone ("gb") "semidefinite" *is* "linear": the
+    # search would need a full eigendecomposition for each step and item.
     items, start, stop = objective.geometry.items, decision.start, decision.stop
     found = np.zeros(int((stop - start).sum()), dtype=np.int8)
     for ball in balls:
@@ -62,38 +60,37 @@ def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> 
     nothing = np.empty(0)
     half_space, scale, depth, slack = (nothing,) * 4, 0.0, 0.0, 0.0
     values, points, noise = nothing, geometry.X, 0.0
-    if rule != "sphere" and ball.centre is not None and np.isfinite(norm(ball.centre)):
+    centre = ball.centre
+    if rule != "sphere" and centre is not None and np.isfinite(norm(centre)):
         # Rounding errors of the centre, which the radius bounds where the centre cancels.
-        slack = SLACK * EPS * (norm(ball.centre) + ball.radius)
-        normal = ball.normal or objective.domain.split(ball.centre)[1]
+        slack = SLACK * EPS * (norm(centre) + ball.radius)
+        normal = ball.normal or objective.domain.split(centre)[1]
         size = norm(normal.value)
         if size > 0.0:
             half_space = geometry.intervals(((1.0, geometry.margins(normal)),))
-            scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
+            scale, depth = 1.0 / size, inner(normal.value, centre) / size + slack
         if rule == "semidefinite":
-            values, points, noise = _search_space(objective, ball) or (values, points, noise)
-    far = items.far if items.places is None else items.far[items.places]
+            values, points, noise = _search_space(objective, centre, ball.radius)
     metric_learning.item_pass(
-        start, stop, items.near, far, geometry.X, geometry.diagonal, geometry.near_sizes,
-        geometry.far_sizes, geometry.intervals(ball.terms), half_space, scale, depth, values,
-        points, noise, slack, ball.radius, geometry.thresholds(objective.loss),
+        start, stop, items.near, items.at_places, geometry.X, geometry.diagonal,
+        geometry.near_sizes, geometry.far_sizes, geometry.intervals(ball.terms), half_space, scale,
+        depth, values, points, noise, slack, ball.radius, geometry.thresholds(objective.loss),
         objective.loss.depth, found,
     )  # fmt: skip
 
 
-def _search_space(objective: Objective, ball: Ball):
-    """Eigenvalues of the centre, the data in its eigenbasis, and their noise as in the margins.
-
-    None where the semidefinite rule has nothing to add.
-    """
-    geometry, centre = objective.geometry, ball.centre
+def _search_space(
+    objective: Objective, centre: np.ndarray, radius: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return eigenvalues of the centre, the data in its eigenbasis, their noise; or no values."""
+    geometry, nothing = objective.geometry, np.empty(0)
     if geometry.diagonal:
-        outside = norm(np.minimum(centre, 0.0))
         # With an empty intersection the search could prove anything.
-        return (centre, geometry.X, 0.0) if outside < ball.radius else None
+        meets = norm(np.minimum(centre, 0.0)) < radius
+        return (centre if meets else nothing), geometry.X, 0.0
     values, vectors = np.linalg.eigh(centre)
     if values[0] < _INDEFINITE * values[-1]:
-        return None
+        return nothing, geometry.X, 0.0
     X = geometry.X[:, : geometry.n_features]
     largest = np.sqrt(np.einsum("ij,ij->i", X, X).max(initial=0.0))
     return np.maximum(values, 0.0), X @ vectors, 8.0 * EPS * geometry.n_features * largest

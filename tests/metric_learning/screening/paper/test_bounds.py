@@ -32,7 +32,8 @@ def references(case, lam):
             proximal = case.proximal(centre)
             evaluation = problem.at(lam, proximal).evaluate(point)
             x = case.explicit.margins(point.value)
-            alpha = case.explicit.dual_variables(x) if case.gamma else evaluation.duals()
+            proximal = evaluation.objective.proximal
+            alpha = case.explicit.dual_variables(x) if case.gamma else proximal.duals(evaluation)
             yield problem.geometry, evaluation, alpha
 
 
@@ -81,7 +82,7 @@ def test_ball_is_that_of_the_formula_and_holds_the_optimum(case, name):
         theta = evaluation.point.value
         for ratio in RATIOS:
             target = ratio * lam
-            ball = BOUNDS[name](evaluation, target, lam, geometry.margins)
+            ball = BOUNDS[name](evaluation, target, lam)
             centre, square = formula(name, explicit, theta, alpha, target, lam)
             size = np.linalg.norm(theta) + np.linalg.norm(centre)
             # No smaller than the formula, and larger by rounding errors only.
@@ -96,11 +97,11 @@ def test_ball_is_that_of_the_formula_and_holds_the_optimum(case, name):
 @pytest.mark.slow
 @cases
 def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_optimum(case):
-    geometry, evaluation, alpha = next(references(case, case.lam))
+    _, evaluation, alpha = next(references(case, case.lam))
     reference = case.optimum(case.lam)
     for ratio in RATIOS:
         lam = ratio * case.lam
-        ball = path_ball(evaluation, lam, case.lam, geometry.margins)
+        ball = path_ball(evaluation, lam, case.lam)
         theta = evaluation.point.value
         centre, square = formula("rpb", case.explicit, theta, alpha, lam, case.lam)
         assert ball.radius == pytest.approx(np.sqrt(square), rel=1e-6, abs=1e-6)
@@ -116,10 +117,10 @@ def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_o
 @pytest.mark.parametrize("name", BOUNDS)
 def test_what_the_stronger_rules_are_told_is_the_centre_and_a_normal_of_the_cone(case, name):
     explicit = case.explicit
-    for geometry, evaluation, alpha in references(case, case.lam):
+    for _, evaluation, alpha in references(case, case.lam):
         for ratio in RATIOS:
             lam = ratio * case.lam
-            ball = BOUNDS[name](evaluation, lam, case.lam, geometry.margins)
+            ball = BOUNDS[name](evaluation, lam, case.lam)
             centre, _ = formula(name, explicit, evaluation.point.value, alpha, lam, case.lam)
             assert_same_metric(ball, centre)
             assert (ball.normal is None) == (name == "gb")
@@ -165,25 +166,21 @@ def assert_pairs_in_ball(geometry, ball, centre, best):
 
 @cases
 def test_projection_never_widens_the_gradient_ball(case):
-    for geometry, evaluation, _ in references(case, case.lam):
+    for _, evaluation, _ in references(case, case.lam):
         for ratio in RATIOS:
             lam = ratio * case.lam
-            radii = [
-                BOUNDS[name](evaluation, lam, case.lam, geometry.margins).radius
-                for name in ("pgb", "gb")
-            ]
+            radii = [BOUNDS[name](evaluation, lam, case.lam).radius for name in ("pgb", "gb")]
             assert radii[0] <= radii[1] * (1 + 1e-7) + 1e-7 * np.linalg.norm(evaluation.point.value)
 
 
 @cases
 def test_gap_ball_lies_inside_the_duality_gap_ball(case):
-    for geometry, evaluation, alpha in references(case, case.lam):
+    for _, evaluation, alpha in references(case, case.lam):
         theta = evaluation.point.value
         for ratio in RATIOS:
             lam = ratio * case.lam
             small, large = (
-                BOUNDS[name](evaluation, lam, case.lam, geometry.margins).radius
-                for name in ("gap", "dgb")
+                BOUNDS[name](evaluation, lam, case.lam).radius for name in ("gap", "dgb")
             )
             shift = np.linalg.norm(
                 theta - case.explicit.project(case.explicit.adjoint(alpha)) / lam
@@ -194,10 +191,7 @@ def test_gap_ball_lies_inside_the_duality_gap_ball(case):
 @cases
 def test_relaxed_path_ball_is_the_duality_gap_ball_at_its_own_lambda(case):
     for geometry, evaluation, _ in references(case, case.lam):
-        relaxed, gap = (
-            BOUNDS[name](evaluation, case.lam, case.lam, geometry.margins)
-            for name in ("rrpb", "dgb")
-        )
+        relaxed, gap = (BOUNDS[name](evaluation, case.lam, case.lam) for name in ("rrpb", "dgb"))
         assert relaxed.radius == pytest.approx(gap.radius, rel=1e-9)
         for one, other in zip(
             geometry.intervals(relaxed.terms), geometry.intervals(gap.terms), strict=True
@@ -207,13 +201,12 @@ def test_relaxed_path_ball_is_the_duality_gap_ball_at_its_own_lambda(case):
 
 @cases
 def test_relaxed_path_ball_is_the_path_ball_and_the_error_of_its_reference(case):
-    for geometry, evaluation, _ in references(case, case.lam):
+    for _, evaluation, _ in references(case, case.lam):
         epsilon = np.sqrt(2 * evaluation.gap(case.lam) / case.lam)
         for ratio in RATIOS:
             lam = ratio * case.lam
             relaxed, exact = (
-                bound(evaluation, lam, case.lam, geometry.margins)
-                for bound in (BOUNDS["rrpb"], path_ball)
+                bound(evaluation, lam, case.lam) for bound in (BOUNDS["rrpb"], path_ball)
             )
             expected = exact.radius + max(case.lam, lam) / lam * epsilon
             slack = 1e-6 * np.linalg.norm(evaluation.point.value)
@@ -224,13 +217,12 @@ def test_relaxed_path_ball_is_the_path_ball_and_the_error_of_its_reference(case)
 @cases
 def test_at_an_exact_reference_the_balls_touch_and_share_centres(case):
     """PGB is RPB and touches DGB from inside, so DGB holds PGB, RPB and RRPB."""
-    geometry, evaluation, _ = next(references(case, case.lam))
+    _, evaluation, _ = next(references(case, case.lam))
     size = np.linalg.norm(evaluation.point.value)
     for ratio in (0.5, 0.9, 1.5):
         lam = ratio * case.lam
         path, projected, gap = (
-            bound(evaluation, lam, case.lam, geometry.margins)
-            for bound in (path_ball, BOUNDS["pgb"], BOUNDS["dgb"])
+            bound(evaluation, lam, case.lam) for bound in (path_ball, BOUNDS["pgb"], BOUNDS["dgb"])
         )
         tolerance = 1e-4 * size
         assert np.linalg.norm(path.centre - projected.centre) <= tolerance
@@ -245,12 +237,10 @@ def test_at_an_exact_reference_the_balls_touch_and_share_centres(case):
 def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
     """GB with the linear rule decides all that PGB does with the sphere rule, item by item."""
     norms, used, strictly = case.explicit.norms, 0, 0
-    for geometry, evaluation, _ in references(case, case.lam):
+    for _, evaluation, _ in references(case, case.lam):
         for ratio in RATIOS:
             lam = ratio * case.lam
-            whole, projected = (
-                BOUNDS[name](evaluation, lam, case.lam, geometry.margins) for name in ("gb", "pgb")
-            )
+            whole, projected = (BOUNDS[name](evaluation, lam, case.lam) for name in ("gb", "pgb"))
             P = case.explicit.split(whole.centre)[1]
             size = np.linalg.norm(P)
             if size <= 1e-10 * np.linalg.norm(whole.centre):
@@ -278,12 +268,10 @@ def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
 def test_gradient_ball_cut_by_the_cone_is_inside_the_duality_gap_ball(case):
     """For dual variables that are minus the derivative of the loss, so not for the hinge."""
     rng = np.random.default_rng(0)
-    for geometry, evaluation, _ in references(case, case.lam):
+    for _, evaluation, _ in references(case, case.lam):
         for ratio in RATIOS:
             lam = ratio * case.lam
-            whole, gap = (
-                BOUNDS[name](evaluation, lam, case.lam, geometry.margins) for name in ("gb", "dgb")
-            )
+            whole, gap = (BOUNDS[name](evaluation, lam, case.lam) for name in ("gb", "dgb"))
             start = case.explicit.project(whole.centre)
             for _ in range(10):
                 E = rng.normal(size=start.shape)
@@ -299,14 +287,11 @@ def test_gradient_ball_cut_by_the_cone_is_inside_the_duality_gap_ball(case):
 @cases
 def test_at_an_exact_reference_radii_are_those_of_the_path_bound(case):
     """PGB = RPB and r_DGB = 2 r_RPB when reference and dual variables are optimal."""
-    geometry, evaluation, _ = next(references(case, case.lam))
+    _, evaluation, _ = next(references(case, case.lam))
     size = np.linalg.norm(evaluation.point.value)
     for ratio in (0.5, 0.9, 1.5):
         lam = ratio * case.lam
-        radius = {
-            name: BOUNDS[name](evaluation, lam, case.lam, geometry.margins).radius / size
-            for name in BOUNDS
-        }
+        radius = {name: BOUNDS[name](evaluation, lam, case.lam).radius / size for name in BOUNDS}
         exact = abs(case.lam - lam) / (2 * lam)
         assert radius["rrpb"] == pytest.approx(exact, rel=1e-2)
         assert radius["pgb"] == pytest.approx(exact, rel=1e-2)
@@ -316,10 +301,10 @@ def test_at_an_exact_reference_radii_are_those_of_the_path_bound(case):
 
 @cases
 def test_radii_vanish_at_the_optimum_but_for_the_plain_gradient_ball(case):
-    geometry, evaluation, _ = next(references(case, case.lam))
+    _, evaluation, _ = next(references(case, case.lam))
     size = np.linalg.norm(evaluation.point.value)
     for name in set(BOUNDS) - {"gb"}:
-        assert BOUNDS[name](evaluation, case.lam, case.lam, geometry.margins).radius < 1e-4 * size
+        assert BOUNDS[name](evaluation, case.lam, case.lam).radius < 1e-4 * size
 
 
 @cases
@@ -329,7 +314,7 @@ def test_zero_is_a_valid_reference(case):
     evaluation = problem.at(case.lam, case.proximal()).evaluate(zero)
     for name, bound in BOUNDS.items():
         for lam in (case.lam, 0.5 * case.lam):
-            ball = bound(evaluation, lam, case.lam, problem.geometry.margins)
+            ball = bound(evaluation, lam, case.lam)
             alpha = np.ones(len(case.data[2]))
             centre, _ = formula(name, case.explicit, zero.value, alpha, lam, case.lam)
             best = case.optimum(lam)

@@ -95,13 +95,13 @@ def test_rules_decide_in_order_and_leave_pieces_of_rows(name, followed):
     for t, best in optima.items():
         before, solution = path.solutions[t - 1 : t + 1]
         evaluation = path.problem.at(before.lam).evaluate(before.point)
-        ball = BOUNDS[name](evaluation, solution.lam, before.lam, geometry.margins)
+        ball = BOUNDS[name](evaluation, solution.lam, before.lam)
         weaker = np.zeros(len(T), dtype=np.int8)
         for rule in (None, *RULES):
             codes = np.zeros(len(T), dtype=np.int8)
             reduced = screen(path.problem.at(solution.lam), [ball], codes, rule)
             assert np.all(codes[weaker != UNDECIDED] == weaker[weaker != UNDECIDED])
-            left = reduced.geometry.item_numbers(*reduced.geometry.list_items())
+            left = reduced.geometry.items.numbers(*reduced.geometry.items.listed())
             assert np.array_equal(np.sort(left), np.flatnonzero(codes == UNDECIDED))
             assert reduced.n_zero == np.count_nonzero(codes == ZERO)
             point = path.problem.domain.project(best.theta)
@@ -110,9 +110,9 @@ def test_rules_decide_in_order_and_leave_pieces_of_rows(name, followed):
             assert certificate.relative_gap < 1e-7
             counts.append(np.count_nonzero(codes))
             weaker = codes
-        rows, places = geometry.list_items()
-        near, far = (u @ best.theta * u for u in geometry.pair_differences(rows, places))
-        margins, numbers = (far - near).sum(axis=1), geometry.item_numbers(rows, places)
+        rows, places = geometry.items.listed()
+        near, far = (u @ best.theta * u for u in geometry.differences(rows, places))
+        margins, numbers = (far - near).sum(axis=1), geometry.items.numbers(rows, places)
         assert np.all(margins[codes[numbers] == ZERO] > 1.0 - 1e-6)
         assert np.all(margins[codes[numbers] == LINEAR] < 0.95 + 1e-6)
     counts = np.reshape(counts, (3, 4)).sum(axis=0)

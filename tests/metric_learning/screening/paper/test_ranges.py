@@ -47,8 +47,8 @@ def test_no_range_without_a_decision_at_the_reference():
 def test_ranges_hold_at_certified_optima(case):
     """An item is counted only where it lies in its part at the optimum."""
     problem, explicit = case.problem(), case.explicit
-    start = problem.lam_max()[1].scaled(1.0 / case.lam)
-    reference = solve(problem.at(case.lam, case.proximal()), start, Options(tol=1e-6))
+    start = problem.first.scaled(1.0 / case.lam)
+    reference, _ = solve(problem.at(case.lam, case.proximal()), start, Options(tol=1e-6))
     lams = case.lam * np.array([0.5, 0.7, 0.9, 0.99, 1.01, 1.2, 1.5])
     gap = reference.certificate.gap
     counts = count_in_range(problem.at(case.lam), reference.point, case.lam, gap, lams)

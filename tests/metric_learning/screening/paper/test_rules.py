@@ -328,7 +328,7 @@ def test_no_decision_of_any_bound_and_rule_is_wrong(case):
             lam = ratio * case.lam
             best = case.optimum(lam)
             for bound in (*BOUNDS.values(), *[path_ball] * (noise == 0.0)):
-                ball = bound(evaluation, lam, case.lam, geometry.margins)
+                ball = bound(evaluation, lam, case.lam)
                 if bound is path_ball:
                     error = max(case.lam, lam) / lam * case.optimum(case.lam).radius
                     ball = Ball(ball.terms, ball.radius + error, ball.centre, ball.normal)
@@ -350,7 +350,7 @@ def test_several_balls_decide_at_least_what_each_does(case, rule):
     problem = case.problem()
     evaluation = evaluated(case, problem, 1e-2)
     lam = 0.9 * case.lam
-    balls = [f(evaluation, lam, case.lam, problem.geometry.margins) for f in BOUNDS.values()]
+    balls = [f(evaluation, lam, case.lam) for f in BOUNDS.values()]
     union, counts = np.zeros(problem.geometry.n_items, dtype=np.int8), []
     screen(problem.at(lam), balls, union, rule)
     for ball in balls:
@@ -372,7 +372,7 @@ def test_the_problem_that_a_rule_leaves_has_the_same_optimum(case, rule):
         lam = ratio * case.lam
         best = case.optimum(lam)
         objective = problem.at(lam, case.proximal(best.alpha))
-        balls = [f(evaluation, lam, case.lam, problem.geometry.margins) for f in BOUNDS.values()]
+        balls = [f(evaluation, lam, case.lam) for f in BOUNDS.values()]
         decisions = np.zeros(problem.geometry.n_items, dtype=np.int8)
         reduced = screen(objective, balls, decisions, rule)
         assert reduced.geometry.n_items == np.sum(decisions == UNDECIDED) < decisions.size
