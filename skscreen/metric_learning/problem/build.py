@@ -66,12 +66,7 @@ def build(
     `lists` are explicit comparisons. `from_labels` makes the geometry of the model, centred
     samples, class codes and the loss; by default nearest neighbours in one process.
     """
-    check_samples(X, y)
-    # Single precision stays as it is: its only copy in double precision is the centred one.
-    samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-    _check_n_components(model.n_components, samples.shape[1])
-    C = check_linear_term(model.linear_term, samples.shape[1], model.diagonal)
-    check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
+    samples, C = _read(model, X, y)
     Z, unit = _scaled(_centred(samples))
     _warn_of_scales(Z)
     loss, given = _loss(model), [name for name, values in lists.items() if values is not None]
@@ -108,6 +103,19 @@ def build(
             f"than the far ones on average{beside}, so the zero metric is optimal for every lam."
         )
     return problem
+
+
+def _read(model, X, y) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the samples, float64 or float32, and the linear term; check that they fit."""
+    check_samples(X, y)
+    # Single precision stays as it is: its only copy in double precision is the centred one.
+    samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+    k, d = model.n_components, samples.shape[1]
+    if isinstance(k, Integral) and int(k) > d:
+        raise ValueError(f"n_components must be at most {d}, the number of features, got {k}.")
+    C = check_linear_term(model.linear_term, d, model.diagonal)
+    check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
+    return samples, C
 
 
 def _loss(model) -> SmoothedHinge:
@@ -153,10 +161,8 @@ def _scaled(X: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _varying(X: np.ndarray) -> sparse.csr_array | None:
-    """Return a matrix that selects the features that are not constant; None if all are, or none.
-
-    A constant feature has no weight; its zeros would carry rounding errors of the others.
-    """
+    """Return a matrix that selects the features that are not constant; None if all are, or none."""
+    # A constant feature has no weight; its zeros would carry rounding errors of the others.
     varies = X.any(axis=0)
     if varies.all() or not varies.any():
         return None
@@ -173,14 +179,6 @@ def _warn_of_scales(X: np.ndarray) -> None:
         warn_user(
             f"One feature has {ratio:.0f} times the median scale of the features, so it dominates "
             "the distances. Put a StandardScaler() before this estimator, in a pipeline."
-        )
-
-
-def _check_n_components(n_components, n_features: int) -> None:
-    if isinstance(n_components, Integral) and int(n_components) > n_features:
-        raise ValueError(
-            f"n_components must be at most {n_features}, the number of features, got "
-            f"{n_components}."
         )
 
 

@@ -106,10 +106,8 @@ class AndersonMemory:
 
 
 def _unknowns(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of what is free of a parameter, and factors that keep its norm.
-
-    Of a symmetric matrix that is one triangle, all but the diagonal counting twice.
-    """
+    """Return the places of what is free of a parameter, and factors that keep its norm."""
+    # Of a symmetric matrix that is one triangle, all but the diagonal counting twice.
     if len(shape) == 1:
         return np.arange(shape[0]), np.ones(shape[0])
     rows, columns = np.triu_indices(shape[0])

@@ -26,10 +26,8 @@ def solve(
     full: Objective, start: Point, options: Options, *, warm: Warm | None = None,
     reduced: Objective | None = None, memory: AndersonMemory | None = None,
 ) -> tuple[Solution, Evaluation]:  # fmt: skip
-    """Minimise an objective with nothing fixed to a certified relative duality gap.
-
-    `reduced` is what decisions that hold at this lambda have left of it.
-    """
+    """Minimise an objective with nothing fixed to a certified relative duality gap."""
+    # `reduced` is what decisions that hold at this lambda have left of it.
     progress = Progress(full.lam, options)
     # The solve at the lambda before tells how long this one will be.
     short = warm is not None and warm.is_short
@@ -87,16 +85,10 @@ def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:
 def _solution(evaluation: Evaluation, progress: Progress, descent: Descent) -> Solution:
     progress.note(evaluation)
     certificate = evaluation.certificate(progress.lam)
+    converged = bool(certificate.relative_gap <= progress.options.tol)
+    # Not a step shortened by rounding errors, with which the next solve would stall, too.
+    step = descent.good_length
     return Solution(
-        lam=progress.lam,
-        point=evaluation.point,
-        certificate=certificate,
-        loss=evaluation.loss,
-        n_iter=progress.n_iter,
-        converged=bool(certificate.relative_gap <= progress.options.tol),
-        history=tuple(progress.events),
-        # Not a step shortened by rounding errors, with which the next solve would stall, too.
-        step=descent.good_length,
-        seconds=progress.seconds,
-        progress=tuple(progress.lines),
-    )
+        progress.lam, evaluation.point, certificate, evaluation.loss, progress.n_iter, converged,
+        tuple(progress.events), step, progress.seconds, tuple(progress.lines),
+    )  # fmt: skip
