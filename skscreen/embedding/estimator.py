@@ -137,7 +137,7 @@ class OrdinalEmbedding(
     smoothing : float, default=1.0
         Width of the quadratic piece of "gnmds", >= 0; 0 is the hinge. Where it is below 0.3 the
         convex formulation is solved by an interior point: with 60 objects and 2,000 answers it took
-        4 seconds of one core, with 100 objects and 5,000 answers 66.
+        3 seconds of one core, with 100 objects and 5,000 answers a minute.
     tol : float, default=1e-4
         The problem is not convex and has no duality gap: the fit stops when the relative decrease
         of F in an iteration is at most this (ten times this in an epoch of "svrg-sbb" and "svrg").

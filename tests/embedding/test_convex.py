@@ -11,7 +11,7 @@ from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import random_start
 from skscreen.embedding.solvers.convex import conjugates, convex, lower_bound
-from skscreen.embedding.solvers.solve import solve
+from skscreen.embedding.solvers.solve import check_free, solve
 from skscreen.embedding.solvers.state import Settings
 
 N, REG = 7, 0.1
@@ -101,6 +101,14 @@ def test_a_hinge_without_a_ridge_has_no_certificate_and_says_so():
     with pytest.warns(ConvergenceWarning, match="reg, which must not be 0"):
         model.fit(ROWS)
     assert model.dual_gap_ == 1.0
+
+
+def test_the_systems_of_a_hinge_are_counted_before_they_are_made(little_memory):
+    little_memory(10**9)
+    check_free(100, 2, "interior", None)
+    check_free(200, 2, "convex", None)
+    with pytest.raises(MemoryError, match="Gram matrices of 200 objects"):
+        check_free(200, 2, "interior", None)
 
 
 @pytest.mark.slow

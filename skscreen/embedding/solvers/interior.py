@@ -37,8 +37,8 @@ _SHORT = 1e-9
 _EXACT, _CORRECTIONS = 1e-9, 10
 # A step is wrong after which the complementarity is larger by this factor.
 _RISE = 2.0
-# Largest system; larger problems are left to descent.
-_LARGEST = 8000
+# Largest system; larger problems are left to descent. Matrices of its size at a time.
+LARGEST_SYSTEM, SYSTEMS = 8000, 4
 # Smallest ridge: without one nothing but 0 can be proved.
 _LEAST_RIDGE = 1e-9
 
@@ -97,10 +97,15 @@ class Hinges:
         V = inverse - inverse.mean(axis=0)
         V -= V.mean(axis=1)[:, None]
         i, j = self.first, self.second
-        system = 0.5 * (V[np.ix_(i, i)] * V[np.ix_(j, j)] + V[np.ix_(i, j)] * V[np.ix_(j, i)])
+        # Rows, then columns: several times as fast as both at once.
+        system, crossed = np.take(V[i], i, axis=1), np.take(V[i], j, axis=1)
+        system *= np.take(V[j], j, axis=1)
+        system += crossed * crossed.T
+        system *= 0.5
         weighted = self.A.multiply(w[:, None]).tocsr()
-        system += (weighted.T @ weighted.multiply(1.0 / D[:, None])).toarray()
-        pairs = cho_factor(system, overwrite_a=True, check_finite=False)
+        squares = (weighted.T @ weighted.multiply(1.0 / D[:, None])).tocoo()
+        system[squares.row, squares.col] += squares.data
+        pairs = cho_factor(system.T, overwrite_a=True, check_finite=False)
 
         def solve(b):
             return (b - weighted @ cho_solve(pairs, weighted.T @ (b / D), check_finite=False)) / D
@@ -157,7 +162,7 @@ def interior(
     ridge = max(problem.reg / problem.n_objects, _LEAST_RIDGE)
     # Fewer pairs than answers take less time, but have larger rounding errors.
     sizes = {True: len(hinges.first), False: hinges.m}
-    ways = [way for way in (True, False) if sizes[way] <= min(_LARGEST, hinges.m)]
+    ways = [way for way in (True, False) if sizes[way] <= min(LARGEST_SYSTEM, hinges.m)]
     if not ways:
         yield from convex(problem, X, settings, rng)
         return

@@ -17,7 +17,7 @@ from skscreen.embedding.solvers.auto import auto, random_start
 from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
-from skscreen.embedding.solvers.interior import interior
+from skscreen.embedding.solvers.interior import LARGEST_SYSTEM, SYSTEMS, interior
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.line_moves import improve
 from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
@@ -79,6 +79,8 @@ def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | Non
     """Refuse points, or Gram matrices, that would not fit, before they are made."""
     if solver in ("gram", "convex", "interior"):
         needed = 8.0 * _GRAM_MATRICES * n_objects**2
+        if solver == "interior":
+            needed += 8.0 * SYSTEMS * min(n_objects**2 // 2, LARGEST_SYSTEM) ** 2
         what = f"Gram matrices of {n_objects:,} objects"
         check_memory(needed, what, "Use formulation='nonconvex'.")
     needed = 8.0 * _COPIES * n_objects * n_components * effective_n_jobs(n_jobs)
