@@ -18,7 +18,7 @@ _BYTES = 100
 # Largest number whose square does not overflow.
 _LARGEST = 1e150
 
-# Size of a block of differences.
+# Size of a block of points.
 _BLOCK = 2**18
 
 _NOISE_MODELS = ("flips", "points", "distances")
@@ -221,11 +221,9 @@ def _gain(X, metric, noise, noise_model, rng) -> Callable:
         i, j, k = rows.T
         if metric == "precomputed":
             near, far = X[i, j], X[i, k]
-        elif noise_model == "points" and noise > 0.0:
-            return _noisy_gain(X, rows, noise, rng)
         else:
-            near, far = _square_distances(X, i, j), _square_distances(X, i, k)
-        if noise == 0.0:
+            near, far = _square_distances(X, rows, noise if noise_model == "points" else 0.0, rng)
+        if noise == 0.0 or noise_model == "points":
             return far - near
         if metric == "euclidean":
             near, far = np.sqrt(near), np.sqrt(far)
@@ -234,22 +232,16 @@ def _gain(X, metric, noise, noise_model, rng) -> Callable:
     return gain
 
 
-def _noisy_gain(X, rows, noise, rng):
-    """Differences of squared distances of points that are elsewhere in each row."""
-    out = np.empty(len(rows))
+def _square_distances(X, rows, noise, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Distances of near and far pairs, by blocks: the points of all rows are a multiple of X."""
+    near, far = np.empty((2, len(rows)))
     for part in gen_batches(len(rows), max(_BLOCK // X.shape[1], 1)):
-        centres = X[rows[part]]
-        i, j, k = (centres + noise * rng.normal(size=centres.shape)).swapaxes(0, 1)
-        out[part] = np.sum((i - k) ** 2, axis=1) - np.sum((i - j) ** 2, axis=1)
-    return out
-
-
-def _square_distances(X, i, j):
-    """Distances of many pairs, by blocks: their differences are a multiple of the data."""
-    out = np.empty(len(i))
-    for part in gen_batches(len(i), max(_BLOCK // X.shape[1], 1)):
-        out[part] = np.sum((X[i[part]] - X[j[part]]) ** 2, axis=1)
-    return out
+        points = X[rows[part]]
+        if noise > 0.0:
+            points = points + noise * rng.normal(size=points.shape)
+        i, j, k = points.swapaxes(0, 1)
+        near[part], far[part] = np.sum((i - j) ** 2, axis=1), np.sum((i - k) ** 2, axis=1)
+    return near, far
 
 
 def _two_places(n, size, rng):
