@@ -303,3 +303,22 @@ def test_rows_of_different_lengths_are_named(ragged):
         triplets_from_votes(X, ragged)
     with pytest.raises(TypeError, match="groups must hold"):
         noise_ceiling(X, groups=ragged)
+
+
+def test_a_single_column_is_refused_by_its_shape():
+    column = np.arange(30)[:, None]
+    for model in (OrdinalEmbedding(), DifferenceScaling()):
+        with pytest.raises(ValueError, match=r"X must have 3 columns .* got 1 feature"):
+            model.fit(column)
+    with pytest.raises(ValueError, match=r"at least 3 objects, got shape \(30, 1\)"):
+        triplets_from_oddoneout(column)
+
+
+def test_an_array_of_lists_is_a_table():
+    rows = np.empty(20, dtype=object)
+    for place in range(20):
+        rows[place] = np.random.default_rng(place).permutation(5)[:3].tolist()
+    fitted = OrdinalEmbedding(random_state=0).fit(rows)
+    assert fitted.n_features_in_ == 3
+    listed = OrdinalEmbedding(random_state=0).fit(rows.tolist())
+    np.testing.assert_array_equal(fitted.embedding_, listed.embedding_)
