@@ -1,7 +1,7 @@
 """Tagged sentences in CoNLL's formats."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -125,9 +125,13 @@ def _checked(columns) -> tuple | None:
     """Return the names of the columns, if they are given."""
     if columns is None:
         return None
-    is_list = isinstance(columns, Iterable) and not isinstance(columns, (str, bytes))
-    names = tuple(columns) if is_list else ()
-    if not is_list or not all(name is None or isinstance(name, str) for name in names):
+    try:
+        names = () if isinstance(columns, (str, bytes)) else tuple(columns)
+    except TypeError:
+        names = (columns,)
+    if isinstance(columns, (str, bytes)) or not all(
+        name is None or isinstance(name, str) for name in names
+    ):
         raise TypeError(
             "columns must be a sequence of names, None for a column that is left out, got "
             f"{columns!r}."
