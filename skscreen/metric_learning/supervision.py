@@ -100,11 +100,19 @@ def check_samples(X, y) -> None:
 
 def check_sample_weight(sample_weight, X) -> np.ndarray:
     """Return weights >= 0 of samples, (n,), not all 0."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    return check_range_of_weights("sample_weight", weights)
+    return _in_range("sample_weight", _check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
-def check_range_of_weights(name: str, weights: np.ndarray) -> np.ndarray:
+def check_weights(name: str, weights, n: int, what: str) -> np.ndarray:
+    """Return weights >= 0 of n tuples or comparisons, (n,), not all 0."""
+    numbers = as_floats(weights, "iuf")
+    if numbers is None or numbers.shape != (n,):
+        got = "something else" if numbers is None else f"shape {numbers.shape}"
+        raise ValueError(f"{name} must be one number for each of the {n} {what}, got {got}.")
+    return _in_range(name, numbers)
+
+
+def _in_range(name: str, weights: np.ndarray) -> np.ndarray:
     """Return weights that are 0 or in the range of what can be computed with, and not all 0."""
     _check_range(name, weights[weights != 0.0], "0 or ")
     if not weights.any():
@@ -138,7 +146,9 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
     near, far = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
     thresholds = np.concatenate([np.broadcast_to(part[3], len(part[1])) for part in parts])
     if weights is not None:
-        weights = _check_weights(weights, {part[0]: len(part[1]) for part in parts})
+        kinds = ", ".join(f"{len(part[1])} {part[0]}" for part in parts)
+        what = f"comparisons ({kinds})"
+        weights = check_weights("comparison_weight", weights, len(near), what)
         # Comparisons of weight 0 are left out.
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
@@ -217,18 +227,6 @@ def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
         raise ValueError(f"{name} must be a number or one number for each of its {n_pairs} pairs.")
     _check_range(name, numbers, "")
     return np.broadcast_to(numbers, n_pairs)
-
-
-def _check_weights(weights, counts: dict[str, int]) -> np.ndarray:
-    numbers, n_comparisons = as_floats(weights, "iuf"), sum(counts.values())
-    if numbers is None or numbers.shape != (n_comparisons,):
-        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
-        got = "something else" if numbers is None else f"shape {numbers.shape}"
-        raise ValueError(
-            f"comparison_weight must be one number for each of the {n_comparisons} comparisons "
-            f"({kinds}), got {got}."
-        )
-    return check_range_of_weights("comparison_weight", numbers)
 
 
 def _check_range(name: str, numbers: np.ndarray, others: str) -> None:

@@ -7,13 +7,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.core.inputs import same_pairs
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
-from skscreen.metric_learning.supervision import check_range_of_weights
+from skscreen.metric_learning.supervision import check_weights
 
 # Parameters that are passed on to `ScreenedRTLM`.
 _OPTIONS = (
@@ -246,19 +246,6 @@ def learn_metric(model: TuplesClassifier, X, weights, **lists) -> None:
     fit_metric(model, settings, X, comparison_weight=weights, **lists)
 
 
-def check_weights(sample_weight, n_tuples: int, tuples: str) -> np.ndarray | None:
-    """Return weights of tuples, (n_tuples,)."""
-    if sample_weight is None:
-        return None
-    numbers = as_floats(sample_weight, "iuf")
-    if numbers is None or numbers.shape != (n_tuples,):
-        got = "something else" if numbers is None else f"shape {numbers.shape}"
-        raise ValueError(
-            f"sample_weight must be one number for each of the {n_tuples} {tuples}, got {got}."
-        )
-    return check_range_of_weights("sample_weight", numbers)
-
-
 def fit_comparisons(model: ComparisonsClassifier, tuples, y, weights) -> ComparisonsClassifier:
     """Learn from tuples, of which those with y = -1 are turned round."""
     X, rows = read_tuples(model, tuples)
@@ -266,7 +253,8 @@ def fit_comparisons(model: ComparisonsClassifier, tuples, y, weights) -> Compari
     near, far = rows[:, model._near], rows[:, model._far]
     turned = (answers == -1)[:, None]
     near, far = np.where(turned, far, near), np.where(turned, near, far)
-    weights = check_weights(weights, len(rows), model._name)
+    if weights is not None:
+        weights = check_weights("sample_weight", weights, len(rows), model._name)
     if model._size == 3:
         # Turned round, (i, j, l) is (i, l, j).
         lists = {"triplets": np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))}

@@ -9,12 +9,12 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import with_callbacks
+from skscreen.metric_learning.supervision import check_weights
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
     ComparisonsClassifier,
     TuplesClassifier,
     check_answers,
-    check_weights,
     fit_comparisons,
     learn_metric,
     read_tuples,
@@ -167,7 +167,9 @@ class RTLMPairsClassifier(TuplesClassifier):
             raise ValueError(
                 f"y must name similar (1) and dissimilar (-1) pairs, got 1 class: all are {y[0]}."
             )
-        weights = check_weights(sample_weight, len(rows), "pairs")
+        weights = sample_weight
+        if weights is not None:
+            weights = check_weights("sample_weight", weights, len(rows), "pairs")
         weights, lists = _comparisons(rows, y == 1, bounds, weights)
         learn_metric(self, X, weights, **lists)
         return self.calibrate_threshold(pairs, y, **calibration)

@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.problem import build
+from skscreen.metric_learning.solvers.progress import Options
 
 PAIRS = np.stack((np.arange(40), np.arange(40)[::-1]), axis=1)
 
@@ -548,17 +549,22 @@ def test_a_narrow_quadratic_piece_in_long_rows_is_descended_as_it_is():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranges", [False, True])
-def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges, monkeypatch):
+def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges):
     X, y = np.random.default_rng(0).normal(size=(50, 40)), np.arange(50) % 2
-    options = {"ratio": 0.5, "n_lams": 12, "stop": 0.0, "ranges": ranges}
-    path = rtlm_path(X, y, **options)
-    monkeypatch.setattr("skscreen.metric_learning.path_solver._HARD", np.inf)
-    plain = rtlm_path(X, y, **options)
-    assert max(path.dual_gaps.max(), plain.dual_gaps.max()) <= 1e-6
-    assert_allclose(path.objectives, plain.objectives, rtol=2e-6)
-    hard = np.argmax(plain.n_iters > 200)
-    assert 0 < hard < 11 and np.all(path.n_iters[: hard + 1] == plain.n_iters[: hard + 1])
-    assert path.n_iters[hard + 1 :].sum() < 0.6 * plain.n_iters[hard + 1 :].sum()
+    problem = build.build(ScreenedRTLM(), X, y)
+    solver, lam = PathSolver(problem, ranges), 2.0 * problem.lam_max
+    while not solver.is_smoothed:
+        lam *= 0.5
+        solution = solver.solve(lam, Options())
+        assert solver.is_smoothed == (solution.n_iter > 200)
+    assert lam < 0.1 * problem.lam_max
+    # One that only knows this solution goes on without smoothing.
+    plain = PathSolver(problem, ranges)
+    plain.recall(lam, solution.point.value, solution.step, solution.n_iter)
+    assert not plain.is_smoothed
+    found, other = (one.solve(0.5 * lam, Options()) for one in (solver, plain))
+    assert found.converged and other.converged and found.n_iter < other.n_iter
+    assert_allclose(found.certificate.primal, other.certificate.primal, rtol=2e-6)
 
 
 def test_single_precision_is_what_its_numbers_are_in_double():

@@ -39,7 +39,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, rtlm_path
 from skscreen.metric_learning.problem import triplets
-from skscreen.metric_learning.solvers import reduction
 
 
 def test_constructor_stores_its_arguments_untouched():
@@ -360,16 +359,6 @@ def test_all_distances_are_the_same_distance(kind):
 )
 def test_every_parameter_has_an_effect(params, observe):
     assert observe(rtlm().fit(X, y)) != observe(rtlm(**params).fit(X, y))
-
-
-def test_active_set_has_an_effect_on_the_iterations_only(monkeypatch):
-    # Guesses whatever they leave, more than is worth it.
-    monkeypatch.setattr(reduction, "_WORTH_GUESSING", 1.0)
-    data = StandardScaler().fit_transform(load_wine().data), load_wine().target
-    options = {"n_neighbors": 20, "ratio": 0.5, "n_lams": 14, "screening": False}
-    with_active, without = (rtlm_path(*data, active_set=on, **options) for on in (True, False))
-    assert with_active.n_iters.tolist() != without.n_iters.tolist()
-    assert_allclose(with_active.objectives, without.objectives, rtol=1e-6)
 
 
 def test_n_jobs_reaches_the_neighbour_search(monkeypatch):

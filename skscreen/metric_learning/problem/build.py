@@ -183,18 +183,8 @@ def _warn_of_scales(X: np.ndarray) -> None:
 
 
 def _check_lists(X, y, sample_weight) -> None:
-    if y is not None:
-        # In a pipeline y is for the classifier that follows.
-        _check_one_label_each(X, y)
-    if sample_weight is not None:
-        raise ValueError(
-            "sample_weight belongs to labels: call fit(X, y, sample_weight=...), or pass the "
-            "weights of comparisons as comparison_weight."
-        )
-
-
-def _check_one_label_each(X, y) -> None:
     try:
+        # In a pipeline y is for the classifier that follows.
         check_consistent_length(X, y)
     except ValueError as error:
         raise ValueError(
@@ -202,6 +192,11 @@ def _check_one_label_each(X, y) -> None:
             "labels 1 and -1 of pairs call fit(X, pairs=(pairs[y == 1], pairs[y == -1])), or "
             "RTLMPairsClassifier(preprocessor=X).fit(pairs, y)."
         ) from error
+    if sample_weight is not None:
+        raise ValueError(
+            "sample_weight belongs to labels: call fit(X, y, sample_weight=...), or pass the "
+            "weights of comparisons as comparison_weight."
+        )
 
 
 def _codes(X, y, sample_weight, comparison_weight, model) -> tuple[np.ndarray, np.ndarray | None]:
