@@ -13,13 +13,7 @@ from math import fsum
 import numpy as np
 
 from skscreen.samples.gram import Gram
-from skscreen.samples.rows import LARGEST
-
-
-def check_intercept_scaling(bias: float) -> None:
-    """Refuse a feature with whose values products overflow."""
-    if not abs(bias) <= LARGEST:
-        raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")
+from skscreen.samples.labels import check_intercept_scaling
 
 
 class Places:

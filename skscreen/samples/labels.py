@@ -7,6 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.core.memory import check_memory
+from skscreen.samples.rows import LARGEST
 
 # Bytes per dual variable, with and without sign, for each problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
@@ -136,3 +137,9 @@ def check_bounds(C: float, weights: np.ndarray) -> None:
             f"{_SMALLEST_CAP:g} to {_LARGEST_CAP:g}, got {smallest:g} to {largest:g} at "
             f"C={C:g}."
         )
+
+
+def check_intercept_scaling(bias: float) -> None:
+    """Refuse a feature with whose values products overflow."""
+    if not abs(bias) <= LARGEST:
+        raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")

@@ -28,8 +28,7 @@ from skscreen.samples.kernel import (
     gamma_value,
     is_table,
 )
-from skscreen.samples.kernel_samples import check_intercept_scaling
-from skscreen.samples.labels import Labels, check_labels
+from skscreen.samples.labels import Labels, check_intercept_scaling, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsOne, divided
 from skscreen.samples.rows import LARGEST_SINGLE
