@@ -65,8 +65,10 @@ _NS_PER_MULTIPLY, _OVERHEAD = 0.03, 1e5
 # Share of the tolerance to reach before the certificate is computed.
 _SHARE = 0.5
 
-# After this many evaluations or steps without gain only rounding errors are left.
-_MOST_FAILURES = 3
+# After this many evaluations or steps without gain only rounding errors are left. Where these make
+# directions bad each step gains next to nothing: so many in a row that leave this share of the
+# objective, or evaluations that leave this share of the gap, are no way to the optimum.
+_MOST_FAILURES, _MOST_SLOW, _SLOW, _LITTLE = 3, 50, 1.0 - 1e-4, 0.9
 
 
 def newton_work(state: SampleState) -> float:
@@ -109,7 +111,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
         state.evaluate()
         if state.relative_gap > tol:
             state.evaluate(part.problem.w)
-        failures += not state.gap < gap
+        failures += not state.gap < _LITTLE * gap
     return state.relative_gap <= tol
 
 
@@ -157,7 +159,7 @@ class _Problem:
     def minimise(self, tol: float, most: int) -> int:
         """Take steps until the gap is likely to be small enough; return their number."""
         short, before = self.thresholds - self.samples.margins(self.w), np.inf
-        least, failures = np.inf, 0
+        least, failures, known, slow = np.inf, 0, np.inf, 0
         for n_steps in range(most + 1):
             positive = np.maximum(short, 0.0)
             self.alpha = positive * self.inverses
@@ -165,6 +167,7 @@ class _Problem:
             primal = 0.5 * float(self.w @ self.w + self.alpha @ positive)
             failures = 0 if primal < least else failures + 1
             least = min(least, primal)
+            known, slow = (primal, 0) if primal < _SLOW * known else (known, slow + 1)
             changed = self.hessian.update(self.alpha > 0.0)
             before, slope = float(np.linalg.norm(gradient)), before
             if not changed and before > _INEXACT * slope:
@@ -173,7 +176,8 @@ class _Problem:
             # there. There may be none at the start.
             gap = 0.5 * float(gradient @ self.hessian.times(gradient))
             gap = max(gap, 0.5 * before**2)
-            if n_steps == most or gap <= _SHARE * tol * primal or failures == _MOST_FAILURES:
+            stuck = failures == _MOST_FAILURES or slow > _MOST_SLOW
+            if n_steps == most or gap <= _SHARE * tol * primal or stuck:
                 return n_steps
             step = -self.hessian.solve(gradient)
             change = self.samples.margins(step)

@@ -6,8 +6,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedLinearSVR, ScreenedSVC, ScreenedSVR, svc_path
 from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
@@ -91,6 +92,20 @@ def test_steps_along_columns_of_huge_entries_end_before_the_kinks(seed):
     before = state.n_iter
     assert second_order(state, 1e-6, 1000)
     assert state.n_iter - before < 300
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4, 8])
+def test_a_newton_solve_that_gains_next_to_nothing_ends(seed):
+    """Each of 100,000 steps lowered the objective by a share of 1e-8: fits seemed to hang."""
+    rng = np.random.default_rng(seed)
+    X = 1e6 * rng.normal(size=(1, 3)) + 1e-3 * rng.normal(size=(18, 3))
+    y, C = 1e6 * rng.normal(size=18), 10.0 ** (6 * (seed % 3))
+    model = ScreenedLinearSVR(
+        C, epsilon=0.1, loss="squared_epsilon_insensitive", solver="second-order", tol=1e-12
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert model.n_iter_ < 1500 and np.isfinite(model.coef_).all()
 
 
 @pytest.mark.slow
