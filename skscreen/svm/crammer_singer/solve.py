@@ -71,11 +71,7 @@ class ClassSolution:
 def solve(
     samples: LinearSamples, own: np.ndarray, c: np.ndarray, tol: float, max_iter: int, seed: int
 ) -> ClassSolution:
-    """Solve to a relative gap of `tol`, from zero; all `samples` have the sign +1.
-
-    `own` (n,) are classes 0, 1, ..., `c` (n,) weights of the losses > 0, `max_iter` the most
-    sweeps, `seed` that of the order of visits.
-    """
+    """Solve from zero to a relative gap, for classes `own` (n,) and weights c (n,) of losses."""
     n_classes, lanes = int(own.max()) + 1, compiled.SCORE_LANES
     width, d = -(-n_classes // lanes) * lanes, samples.n_features
     alpha, weights = np.zeros((samples.n, n_classes)), np.zeros(d * width)

@@ -60,23 +60,21 @@ _INNER = 0.05
 # Newton steps on a working set; sweeps over its model before the weights in use are solved for,
 # and how often both; halvings of a step; sweeps over columns between two certificates.
 _MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 50, 10, (1000, 50), 30, 5
-# Factor by which sweeps over columns must lower the gap to go on alone.
-_PAYS = 0.3
+# Factor by which sweeps over columns must lower the gap to go on alone; correlation from which on a
+# feature may come into use before the next certificate.
+_PAYS, _NEAR = 0.3, 0.8
 # Damping of Newton's model at first, relative to its diagonal, and where it is given up.
 _DAMPING, _MOST_DAMPING = 1e-3, 1e3
 # What a bound on a correlation must be below 1, for rounding errors of sums.
 _MARGIN = 1e-9
 # Certificates in a row that leave more than a share of the smallest gap, and lower the primal value
 # by less than a share of it, after which only rounding errors are left.
-_MOST_FAILURES, _GAIN, _MOVED = 5, 0.9, 1e-3
+_MOST_FAILURES, _GAIN, _MOVED = 5, 0.9, 1e-6
 
 
 @dataclass(frozen=True)
 class L1Solution:
-    """Weights (d,), feasible dual variables (n,), and features (d,) proved to have no weight.
-
-    `zero_at_first` are those that the start proves; `n_iter` counts Newton steps and sweeps.
-    """
+    """Weights (d,), feasible alpha (n,), features (d,) proved to be zero, also by the start."""
 
     w: np.ndarray
     alpha: np.ndarray
@@ -93,10 +91,7 @@ class L1Solution:
 
 
 class L1Problem:
-    """Columns of labelled rows: X (n, d) in Fortran order or CSC, with that of the intercept.
-
-    y (n,) is -1 or +1, `weights` (n,) > 0 are those of the losses for C = 1.
-    """
+    """X (n, d) in Fortran order or CSC, y (n,) = +-1, `weights` (n,) > 0 of losses for C = 1."""
 
     def __init__(self, X, y: np.ndarray, weights: np.ndarray):
         self._X, self._y, self._weights = X, y, weights
@@ -132,11 +127,7 @@ class L1Problem:
     def solve(
         self, C: float, tol: float, max_iter: int, start: L1Solution | None = None
     ) -> L1Solution:
-        """Solve for one C, from zero or from the solution for another, to a relative gap of `tol`.
-
-        The constraints of the dual are the same for all C: what proves features to have no weight
-        first are the dual variables of the start, or those of its weights.
-        """
+        """Solve for one C, from zero or the solution for another, to a relative gap of `tol`."""
         c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
         w = np.zeros(d) if start is None else start.w.copy()
         zero, n_iter, failures = np.zeros(d, bool), 0, 0
@@ -148,6 +139,7 @@ class L1Problem:
             correlations = self.correlations(alpha)
             found = _certificate(w, margins, alpha, c, correlations, zero)
             scaled = np.abs(correlations) * found.scale
+            # The constraints of the dual are the same for all C.
             if at_first is None and start is not None:
                 own = np.abs(self.correlations(start.alpha))
                 dual, scale = _dual(start.alpha, c, float(own.max(initial=0.0)))
@@ -156,7 +148,9 @@ class L1Problem:
                     scaled = own * scale
             zero |= _proved_zero(scaled, norms, found)
             at_first = zero.copy() if at_first is None else at_first
-            w[zero] = 0.0
+            if w[zero].any():
+                w[zero] = 0.0
+                margins = self.margins(w)
             # The gap, but not the primal value, may stand still for a while at first.
             moved = best is None or least - found.primal > _MOVED * best.gap
             failures = 0 if moved or found.gap < _GAIN * best.gap else failures + 1
@@ -169,7 +163,8 @@ class L1Problem:
             slow, last = found.gap > _PAYS * last, found.gap
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
-                n_iter += sweeps.go_on(w, margins, np.flatnonzero(~zero), slow)
+                index = np.flatnonzero(~zero & ((np.abs(correlations) > _NEAR) | (w != 0.0)))
+                n_iter += sweeps.go_on(w, margins, index, slow)
                 continue
             # Twice as many features as are in use; more where that has brought little.
             growth = _GROWTH * growth if slow else 1
@@ -345,10 +340,8 @@ def _factor(length: float) -> float:
 
 
 def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: float) -> np.ndarray:
-    """Return x + d at the least of g'd + d'Hd/2 + |x + d|_1, to a violation of `tol`.
-
-    Coordinate descent finds which features are in use, and a linear system their weights.
-    """
+    """Return x + d at the least of g'd + d'Hd/2 + |x + d|_1, to a violation of `tol`."""
+    # Coordinate descent finds which features are in use, and a linear system their weights.
     target, slopes = x.copy(), gradient.copy()
     for _ in range(_MOST_ROUNDS[x.size > _FEW]):
         sweeps = quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS)

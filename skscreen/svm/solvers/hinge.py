@@ -21,11 +21,7 @@ _HALVINGS = 8
 
 @dataclass(frozen=True)
 class HingeTerms:
-    """Best intercept and decisions of some samples of a problem: the undecided ones, or all.
-
-    `y` (m,) are labels where the intercept is free, else None; `fixed` are y_i C_i of the samples
-    left out because alpha_i = C_i.
-    """
+    """Best b and decisions; y (m,) or None, `fixed` y_i C_i of those left out at C_i."""
 
     losses: SampleLosses
     y: np.ndarray | None = None
@@ -62,19 +58,15 @@ class HingeTerms:
 
     @cached_property
     def _level(self) -> tuple[float, float]:
-        """Level at which the weighted quantile of the kinks is the best intercept, and its error.
-
-        The fixed samples may weigh far more than the others, although their sum cancels.
-        """
+        """Level of the weighted quantile of the kinks that is the best intercept, and its error."""
+        # The fixed samples may weigh far more than the others, although their sum cancels.
         level = self.losses.caps[self.y > 0.0].sum() + self.fixed.sum()
         return float(level), SLACK * EPS * float(np.abs(self.fixed).sum())
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:
-    """Return the s >= 0 (and b) that minimise the primal at w = s u, where |u|^2 = square.
-
-    For u = C / C0 times the solution at C0, s is near C0 / C, as w changes far less than alpha.
-    """
+    """Return the s >= 0 (and b) that minimise the primal at w = s u, where |u|^2 = square."""
+    # For u = C / C0 times the solution at C0, s is near C0 / C: w changes far less than alpha.
     low, high = 0.0, 2.0
     if square <= 0.0:
         return 1.0, terms.best_intercept(margins)

@@ -105,11 +105,8 @@ def steps_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
 
 
 def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:
-    """Return the factor of dual variables (n,) as a start for C_i `ratio` times as large.
-
-    This is the ratio itself, as the box grows by it. But a solution below all of its caps is the
-    hard-margin solution, and stays the solution for larger C; where there is none caps are
-    infinite.
-    """
+    """Return the factor of alpha (n,) as a start for C_i `ratio` times as large."""
+    # The box grows by the ratio. But a solution below all of its caps is the hard-margin solution,
+    # and stays the solution for larger C; where there is none caps are infinite.
     hard = ratio > 1.0 and bool(np.all(alpha < caps)) and bool(np.all(np.isfinite(caps)))
     return 1.0 if hard else ratio

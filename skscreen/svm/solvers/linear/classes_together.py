@@ -39,12 +39,10 @@ def start_together(
     few: bool = False,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return dual variables (k, n) near the optima of one-vs-rest problems, and sweeps (k,).
+    """Return dual variables (k, n) near the one-vs-rest optima, and sweeps (k,), or None.
 
-    None where single precision cannot hold the numbers. `bias` is the value of the feature of the
-    penalised intercept, 0 for none, `norms` (n,) those of rows with it, `classes` (n,) are 0 to
-    k - 1, `shifts` (n,) of the losses 1 / (2 C_i). The gap `tol` is estimated in single precision;
-    `few` sweeps are enough for a method that needs a rough start. MemoryError if they do not fit.
+    Rows (n, d) are `norms` (n,) long with the intercept's feature `bias`, `classes` (n,) 0 to
+    k - 1, `shifts` (n,) = 1 / (2 C_i); None where single precision cannot hold the numbers.
     """
     k, n = int(classes.max()) + 1, classes.size
     sizes = np.array([norms.max(), shifts.max(), 1.0 / shifts.min(), abs(bias)])
@@ -65,10 +63,7 @@ def start_together(
 
 
 def _by_frequency(X: sparse.csr_array) -> np.ndarray:
-    """Return the columns of all entries in the order of their number of entries.
-
-    The weights of frequent columns are then neighbours, on few pages of memory.
-    """
+    """Return the columns of entries, renumbered: weights of frequent ones are neighbours."""
     places = np.empty(X.shape[1], np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64)
     counts = np.bincount(X.indices, minlength=X.shape[1])
     places[np.argsort(-counts, kind="stable")] = np.arange(X.shape[1])

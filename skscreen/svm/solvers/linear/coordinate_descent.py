@@ -85,11 +85,9 @@ def coordinate_descent(
     seed: int = 0,
     give_up: Callable[[float], bool] | None = None,
 ) -> bool:
-    """Move an evaluated state to a relative duality gap; returns whether it is reached.
+    """Move an evaluated state to a relative gap, in at most `max_iter` epochs; returns whether.
 
-    At most `max_iter` epochs, counted in `state.n_iter`. After an evaluation `screening` decides
-    samples by the gap ball, and `give_up` may end the solve: it gets the work that is left at the
-    present rate, see `epoch_work`. `shrinking` leaves out samples that seem to rest for a while.
+    After an evaluation `give_up` may end it: it gets the work left at this rate, see `epoch_work`.
     """
     state.begin(_LENGTH)
     samples, losses, rows = state.samples, state.losses, state.samples.short_rows
@@ -148,11 +146,9 @@ def coordinate_descent(
 def _move_on_face(
     faces: FaceSteps, state: SampleState, n_active: int, most: int, left: float
 ) -> float:
-    """Move the free samples together if hardly any others are active; return the work done.
-
-    With shifts and small C sweeps converge fast, so a move needs enough epochs `left` to pay off.
-    """
+    """Move the free samples together if hardly any others are active; return the work done."""
     n_free = np.count_nonzero(_free(state))
+    # With shifts and small C sweeps converge fast.
     if state.losses.smooth and left < _WORTH_MOVING * n_free / state.samples.n:
         return 0.0
     # With more free samples than features, and without shifts, the optimum on a face is not unique.
@@ -176,10 +172,7 @@ def _free(state: SampleState) -> np.ndarray:
 
 
 def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
-    """Return the value of the feature that carries b in the sweeps, and 1 / |z_i|^2 with it.
-
-    Together the two penalties of b are the penalty of one feature of a smaller value.
-    """
+    """Return the value of the feature that carries b in sweeps, both penalties, and 1 / |z_i|^2."""
     samples, square = state.samples, state.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[_free(state)]
@@ -194,10 +187,7 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
 
 
 def _work_left(history: list[tuple[float, float]], target: float) -> float:
-    """Return the work to the target if the gap falls as fast as in the later half of the work.
-
-    `history` holds the work done and the smallest gap so far: single gaps are noisy.
-    """
+    """Return the work left at the rate of the later half of `history` (work, least gap)."""
     done, gap = history[-1]
     work, before = history[bisect_right(history, 0.5 * done, key=itemgetter(0)) - 1]
     if gap <= target:

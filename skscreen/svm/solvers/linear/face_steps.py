@@ -38,11 +38,7 @@ class FaceSteps:
         self._diagonal = np.maximum(state.samples.norms**2 + state.losses.shifts, 1e-300)
 
     def move(self, most: int) -> float:
-        """Move the dual variables of an evaluated state; returns the work, 0 without a move.
-
-        At most `most` steps, counted in `state.n_iter`. Margins and certificate are left as they
-        were.
-        """
+        """Move alpha, in at most `most` steps; returns the work. The certificate stays."""
         state, samples = self._state, self._state.samples
         slopes = state.losses.slopes(state.short, state.alpha)
         nearest = np.clip(state.alpha + slopes / self._diagonal, 0.0, state.caps)

@@ -92,12 +92,7 @@ def by_entries(samples: LinearSamples) -> bool:
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
-    """Move an evaluated state to a relative duality gap; returns whether it is reached.
-
-    All losses have a shift and no cap. At most `max_iter` steps, counted in `state.n_iter`.
-    `screening` has no effect: samples that do not count cost a product with their row, as screening
-    does.
-    """
+    """Move a state of losses with shifts and no caps to a relative gap; returns whether."""
     few = _ROWS_A_WEIGHT * state.samples.n_features > _PART * state.samples.n
     if few and not state.alpha.any():
         coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
@@ -191,11 +186,7 @@ class _Problem:
 
 
 class _Hessian:
-    """The sum of z_i z_i' / s_i over a set of samples that changes little.
-
-    In single precision, which is twice as fast, where its rounding errors are small next to the
-    identity: a step then leads downhill, and the next one mends it.
-    """
+    """The sum of z_i z_i' / s_i over a changing set, in single precision where it can be."""
 
     def __init__(self, samples: LinearSamples, inverses: np.ndarray):
         side = samples.n_features

@@ -60,11 +60,7 @@ _INEXACT = 0.1
 
 
 def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
-    """Move an evaluated state to a relative duality gap; returns whether it is reached.
-
-    At most `max_iter` Newton steps, counted in `state.n_iter`; `screening` decides samples by the
-    gap ball after every proximal step.
-    """
+    """Move an evaluated state to a relative gap, in `max_iter` steps; returns whether."""
     state.begin(LENGTH)
     w, centre = state.best_multiple(), state.centre
     state.evaluate(w)
@@ -122,10 +118,7 @@ class _Undecided:
         self.alpha = state.alpha[index]
 
     def minimise(self, state, width: float, tol: float, most: int) -> tuple[int, bool]:
-        """Take a proximal step; returns the number of Newton steps and whether it succeeded.
-
-        If not, the dual variables stay as they are, and only the start of the next step has moved.
-        """
+        """Take a proximal step; returns its Newton steps, and whether alpha has moved."""
         target, before = tol * state.primal, np.inf
         # Both are updated in every step; this removes rounding errors.
         self._follow(state)
@@ -194,11 +187,9 @@ def _products(A, transposed: bool) -> np.ndarray:
 
 
 def _solve_shifted(M: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve (I + M) x = b, M positive semidefinite and known by its lower triangle.
-
-    Where columns are of very different size the identity is lost next to the largest. It still
-    counts in the others, whose pivots are the last then.
-    """
+    """Solve (I + M) x = b, M positive semidefinite and known by its lower triangle."""
+    # Where columns are of very different size the identity is lost next to the largest. It still
+    # counts in the others, whose pivots are the last then.
     M[np.diag_indices_from(M)] += 1.0
     sizes = M.diagonal()
     if sizes.max() > _UNEQUAL * sizes.min():

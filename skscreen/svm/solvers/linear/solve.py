@@ -1,4 +1,12 @@
-"""Hinge losses over samples of a linear model: the choice between two solvers."""
+"""Losses over samples of a linear model: the choice between coordinate descent and Newton's method.
+
+Coordinate descent reads each row twice an epoch whatever their width, but the number of epochs
+grows with C. Newton's method takes some tens of steps at any C, with systems of the size of
+min(d, samples of margin 1), and products that make them. "auto" begins with coordinate descent,
+which finds out what C means for it, and goes over to the other from the point reached, as soon as
+its estimated cost is less than what coordinate descent would need at its present rate; or begins
+with the other where that costs less than some tens of epochs.
+"""
 
 import time
 
@@ -47,32 +55,10 @@ def solve_linear(
     screening: bool = True,
     random_state: int | None = None,
 ) -> SampleSolution:
-    """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w>) to a relative duality gap.
+    """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w> [+ y_i b]) to a relative duality gap.
 
-    The vectors z_i have a penalised intercept if the `bias` of the samples is not 0; with
-    ``intercept="free"`` m_i = <z_i, w> + y_i b, and sum y_i alpha_i = 0. An array as losses holds
-    the C_i of hinges; a sample with C_i = 0 does not exist. `start` (n,) are dual variables,
-    clipped to [0, C_i]. What `fixed` (n,) says, 1 that alpha_i = 0 and 2 that alpha_i = C_i, is
-    taken at its word; the gap, which is always that of the full problem, cannot reach the
-    tolerance if it is wrong. `max_iter` counts epochs, steps of conjugate gradients and of Newton.
-
-    Coordinate descent reads each row twice an epoch whatever their width, but the number of epochs
-    grows with C. The second-order method takes some tens of Newton steps at any C, with systems of
-    the size of min(d, samples of margin 1), and products that make them. "auto" begins with
-    coordinate descent, which finds out what C means for it, and goes over to the other from the
-    point reached, as soon as its estimated cost is less than what coordinate descent would need at
-    its present rate. With e dual variables inside (0, C_i) that is, each term times the time that
-    one of it takes,
-
-        50 * (2 entries + e d r + r^3 / 6),    r = min(2 e, d)
-
-    (sparse: pairs of entries that meet, in place of products with d). It begins with the
-    second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than 4000
-    are left to coordinate descent. For losses with shifts and without caps "second-order" is
-    Newton's method on the primal itself, with systems of d: about 8 * (3 entries + d^3 / 3), n d^2
-    / 2 for products, and "auto" begins with it if that is less than 100 epochs.
-
-    Returns the point with the smallest gap seen; `converged` tells whether that is the tolerance.
+    `start` (n,) are dual variables; what `fixed` (n,) says, 1: alpha_i = 0, 2: alpha_i = C_i, is
+    taken at its word. Returns the point of the smallest gap seen.
     """
     began = time.perf_counter()
     losses = as_losses(losses)

@@ -42,10 +42,7 @@ _ROUNDED = 4.0
 
 
 class Point(NamedTuple):
-    """Weights w and feasible dual variables, with the certificate of both.
-
-    `margins` are those of w, without a free intercept b; `apart` is |w - sum_i alpha_i z_i|.
-    """
+    """Weights, feasible alpha, margins of w without b, certificate, and |w - sum_i alpha_i z_i|."""
 
     alpha: np.ndarray
     margins: np.ndarray
@@ -56,14 +53,10 @@ class Point(NamedTuple):
 
 
 class SampleState:
-    """Dual variables in the box, evaluated, with the duality gap of the full problem.
+    """Dual variables in the box, from `start` (n,) or 0, with the full problem's certificate.
 
-    From dual variables `start` (n,), clipped, or 0; a sample whose cap is 0 does not exist. With a
-    `free` intercept the given samples have none, and `samples` have the feature of the proximal
-    steps. `codes` (n,) are those given as `fixed` and those decided here: 1 is alpha_i = 0, 2 is
-    alpha_i = C_i. `u` and `short` are weights and what margins lack in the proximal step, when
-    `evaluate` was last called; primal, dual, gap are of the problem itself. `best` is the point of
-    the smallest gap, and `stretched` whether `stretch` has found it.
+    `codes` (n,) are those of `fixed` and those decided here; `u` and `short` belong to the proximal
+    step at the last `evaluate`; primal, dual, gap to the problem itself, `best` to the least gap.
     """
 
     def __init__(
@@ -101,11 +94,8 @@ class SampleState:
         return np.flatnonzero(self.codes == UNDECIDED)
 
     def evaluate(self, w: np.ndarray | None = None) -> float:
-        """Compute margins and certificate of `alpha`; returns the relative gap.
-
-        With weights w of the proximal step that are not those of `alpha`, but near them: where
-        columns are of very different size, w = sum_i alpha_i z_i has lost all of its digits.
-        """
+        """Compute margins and certificate of `alpha`, at weights w (d,); returns the gap."""
+        # Where columns are of very different size sum_i alpha_i z_i has lost all of its digits.
         samples = self.samples
         self.u = samples.combine(self.alpha)
         w = self.u if w is None else w
@@ -119,10 +109,7 @@ class SampleState:
         return self.relative_gap
 
     def _evaluate_free(self, weights: np.ndarray) -> None:
-        """Evaluate the proximal step and the problem; the next step begins if this one is solved.
-
-        For the problem: the best b for its w, and dual variables that balance.
-        """
+        """Evaluate proximal step and problem, with the best b; leave a solved step."""
         samples, y, w = self.samples, self._signs, weights[:-1]
         margins, move = samples.margins(np.append(w, 0.0)), weights[-1] * samples.bias
         self.short = self.thresholds - margins - move * y
@@ -143,10 +130,8 @@ class SampleState:
             self.short -= move * y
 
     def _point(self, alpha, margins, short, w, own, b=0.0) -> Point:
-        """Return a point with its certificate; `own` are the weights of the dual variables.
-
-        The gap is the sum of all slacknesses, which are not negative, so nothing cancels.
-        """
+        """Return a point with its certificate; `own` (d,) are the weights of alpha."""
+        # The gap is the sum of all slacknesses, which are not negative, so nothing cancels.
         slackness, loss = self.losses.certify(short, alpha)
         primal, apart = 0.5 * float(w @ w) + loss, 0.0
         gap, dual = slackness, self.losses.gain(alpha) - 0.5 * float(own @ own)
@@ -156,11 +141,8 @@ class SampleState:
         return Point(alpha, margins, w, b, Certificate(primal, dual, gap), apart)
 
     def stretch(self, tol: float) -> None:
-        """If the tolerance is not met, scale weights up until no margin is below its threshold.
-
-        With a huge C a margin that is short by a rounding error costs more than the tolerance,
-        while slightly longer weights cost nothing.
-        """
+        """Scale weights up until no margin is short by a rounding error, if it pays."""
+        # With a huge C it costs more than the tolerance, slightly longer weights nothing.
         best, thresholds = self.best, self.losses.thresholds
         if self.relative_gap <= tol:
             return
@@ -186,11 +168,7 @@ class SampleState:
             self.best = point
 
     def _balanced(self, short: np.ndarray) -> np.ndarray:
-        """Return dual variables with sum y_i alpha_i = 0: all inside their box move a little.
-
-        What they do not make up for is taken from the samples nearest to the kink. `short` is what
-        margins lack.
-        """
+        """Return alpha (n,) that balance: those inside move, then those nearest to the kink."""
         y, alpha, undecided = self._signs, self.alpha.copy(), self.undecided()
         rounding = _ROUNDED * EPS * float(alpha.sum())
         inside = undecided[((alpha > 0.0) & (alpha < self.caps))[undecided]]
@@ -214,11 +192,7 @@ class SampleState:
         return Certificate(self.primal, self.dual, self.gap).relative_gap
 
     def begin(self, length: float) -> None:
-        """Evaluate the best point so far, in a proximal step from its intercept.
-
-        `length` is the value B of the feature of a free intercept, in lengths of samples. Some
-        epochs of coordinate descent find the intercept with a short one, Newton's method with any.
-        """
+        """Evaluate the best point in a new proximal step; B is `length` times a sample."""
         if self._signs is not None:
             size = float(np.sqrt(np.mean(self._norms**2)))
             self.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
@@ -227,10 +201,8 @@ class SampleState:
         self.evaluate()
 
     def best_multiple(self) -> np.ndarray:
-        """Return the multiple of the last weights, in the proximal step, with the least objective.
-
-        Dual variables for another C are scaled with the box, but weights change far less.
-        """
+        """Return the multiple of the last weights (d,) with the least objective."""
+        # Dual variables for another C are scaled with the box, but weights change far less.
         last, w = self._last, self.u.copy()
         factor, b = best_multiple(self._terms, float(last.w @ last.w), last.margins)
         w *= factor
@@ -239,11 +211,8 @@ class SampleState:
         return w
 
     def screen(self) -> int:
-        """Decide samples by the gap ball of the last point; return the number of new decisions.
-
-        Ball: |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4, u that of the dual variables. The
-        dual variables of decided samples move to their end of the box.
-        """
+        """Decide samples by the gap ball of the last point; return how many."""
+        # Ball: |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4, u that of the dual variables.
         began, norms, last = perf_counter(), self._norms, self._last
         known = reference(norms, last.margins, last.alpha, self.losses, self._signs, last.b)
         radius = gap_radius(known.gap, last.apart, 1.0, known.shift + 0.5 * last.apart)
