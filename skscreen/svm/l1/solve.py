@@ -160,14 +160,14 @@ class L1Problem:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
-            slow, last = found.gap > _PAYS * last, found.gap
+            left, last = found.gap / last, found.gap
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
                 index = np.flatnonzero(~zero & ((np.abs(correlations) > _NEAR) | (w != 0.0)))
-                n_iter += sweeps.go_on(w, margins, index, slow)
+                n_iter += sweeps.go_on(w, margins, index, left > _PAYS)
                 continue
             # Twice as many features as are in use; more where that has brought little.
-            growth = _GROWTH * growth if slow else 1
+            growth = _GROWTH * growth if left > 0.5 else 1
             size = min(growth * max(_FIRST_SET, _GROWTH * np.count_nonzero(w)), d)
             if size > _LARGEST_MATRIX:
                 self._X = sparse.csc_array(self._X)
