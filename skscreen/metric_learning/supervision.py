@@ -82,7 +82,13 @@ def check_samples(X, y) -> None:
     """Refuse tuples of vectors, or of indices with labels 1 and -1, in the place of samples."""
     if sparse.issparse(X):
         return
-    X, y = np.asarray(X), np.asarray(y)
+    try:
+        X, y = np.asarray(X), np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "X must hold rows of equal lengths, one for each sample, and y one label for each; "
+            "pass X as a 2-D array."
+        ) from error
     learners = {2: "RTLMPairs", 3: "RTLMTriplets", 4: "RTLMQuadruplets"}
     if X.ndim == 3 and X.shape[1] in learners:
         raise ValueError(

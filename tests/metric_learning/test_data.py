@@ -567,6 +567,12 @@ def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges):
     assert_allclose(found.certificate.primal, other.certificate.primal, rtol=2e-6)
 
 
+@pytest.mark.parametrize("y", [None, [0, 1]])
+def test_rows_of_unequal_lengths_are_refused(y):
+    with pytest.raises(ValueError, match=r"X must hold rows of equal lengths.* 2-D array"):
+        ScreenedRTLM().fit([[1.0], [1.0, 2.0]], y, triplets=[[0, 1, 2]] if y is None else None)
+
+
 def test_single_precision_is_what_its_numbers_are_in_double():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 3000)

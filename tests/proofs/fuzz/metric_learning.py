@@ -134,7 +134,9 @@ def triplet_objective(model, X, triplets, weights) -> tuple[float, float]:
         losses = np.where(losses < gamma, losses**2 / (2.0 * gamma), losses - 0.5 * gamma)
     M = model.get_mahalanobis_matrix()
     trace = 0.0 if model.linear_term is None else float(np.trace(M))
-    rounding = 1e-10 * float(weights @ (1.0 + near.sum(axis=1) + far.sum(axis=1)))
+    # Components are in single precision if X is.
+    relative = 1e-10 if model.components_.dtype == np.float64 else 1e-6
+    rounding = relative * float(weights @ (1.0 + near.sum(axis=1) + far.sum(axis=1)))
     if model.loss == "squared_hinge":
         rounding *= 1.0 + 2.0 * float(losses.max(initial=0.0))
         losses = losses**2
