@@ -9,12 +9,12 @@ held out.
 """
 
 import argparse
-import importlib.util
 import warnings
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.support.data import Data
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding, next_queries
 from skscreen.datasets import make_triplets
@@ -74,10 +74,7 @@ def question(row) -> tuple:
 
 
 def load(folder: Path, name: str) -> np.ndarray:
-    spec = importlib.util.spec_from_file_location("load", folder / "load.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    rows = module.load(name)
+    rows = Data(folder)(name)
     # One answer to a question: contradictions would be answered as the last one.
     return np.array(list({question(row): row for row in rows}.values()))
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.embedding.runs import LOSSES, split, synthetic
-from benchmarks.support.comparison import Bench, Row, Side, best_of
+from benchmarks.support.comparison import Bench, Row, Side
+from benchmarks.support.peer_process import best_of
 from skscreen import OrdinalEmbedding, embedding_dimension_test
 from skscreen.datasets import make_triplets
 

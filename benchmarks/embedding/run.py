@@ -7,8 +7,6 @@ with `load(name)`. One thread; seconds are CPU seconds. Tables are printed in Ma
 and numbers (results.json) go to DIR. --quick is a rehearsal. cblearn stands beside in `peers.py`.
 """
 
-import argparse
-import datetime
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.embedding import limits, paper, paper_retrieval
 from benchmarks.support.data import Data
-from benchmarks.support.environment import environment
+from benchmarks.support.parts import headed, parse, parser_of
 
 
 @dataclass(frozen=True)
@@ -52,23 +50,12 @@ PARTS = {
 
 def main() -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--out", type=Path, default=Path("embedding"), help="folder for figures")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal on less")
-    args = parser.parse_args()
-    unknown = set(args.parts.split(",")) - set(PARTS)
-    if unknown:
-        parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
-    args.out.mkdir(parents=True, exist_ok=True)
-    print(f"{environment()}, {datetime.date.today()}")
+    args = parse(parser_of(__doc__, PARTS, "embedding"), PARTS)
     bench = Bench(Data(args.data), args.out, 1 if args.quick else 2)
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}
     with threadpool_limits(1):
-        for part in args.parts.split(","):
-            print(f"\n## {part}\n\n{PARTS[part].__doc__}\n", flush=True)
+        for part in headed(args.parts, PARTS):
             results[part] = PARTS[part](bench)
             file.write_text(json.dumps(results, default=lambda value: np.asarray(value).tolist()))
 

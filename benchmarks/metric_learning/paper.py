@@ -11,8 +11,6 @@ the solver. Unlike the paper, which averages five subsamples of 90 %, the
 runs here take all samples. --quick is a rehearsal on a fifth of the samples.
 """
 
-import argparse
-import datetime
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +28,7 @@ from benchmarks.metric_learning.paper_numbers import PAPER, RUNS, SETS
 from benchmarks.metric_learning.paper_reasons import CASES, reasons
 from benchmarks.metric_learning.paper_runs import best_of, dynamic_rates, of_decidable
 from benchmarks.support.data import Data
-from benchmarks.support.environment import environment
+from benchmarks.support.parts import headed, parse, parser_of
 from benchmarks.support.tables import table
 from skscreen import rtlm_path
 from skscreen.metric_learning.solvers import progress, reduction
@@ -425,27 +423,17 @@ PARTS = {
 
 def main() -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--out", type=Path, default=Path("rtlm_paper"), help="folder for figures")
+    parser = parser_of(__doc__, PARTS, "rtlm_paper")
     parser.add_argument(
         "--repeats", type=int, default=3, help="the fastest counts; splits of the part neighbours"
     )
     parser.add_argument("--sets", default=",".join(SETS), help="for the parts bounds and reasons")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal on less data")
-    args = parser.parse_args()
-    unknown = set(args.parts.split(",")) - set(PARTS)
-    if unknown:
-        parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
-    args.out.mkdir(parents=True, exist_ok=True)
-    print(f"{environment()}, {datetime.date.today()}")
+    args = parse(parser, PARTS)
     # The paper gives CPU seconds, and other programs on the machine cost none of ours.
     progress.perf_counter = reduction.perf_counter = time.process_time
     bench = Bench(Data(args.data), args.out, args.quick, args.repeats, tuple(args.sets.split(",")))
     with threadpool_limits(1):
-        for part in args.parts.split(","):
-            print(f"\n## {part}\n\n{PARTS[part].__doc__}")
+        for part in headed(args.parts, PARTS):
             PARTS[part](bench)
 
 

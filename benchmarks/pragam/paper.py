@@ -11,8 +11,6 @@ seconds with one BLAS thread. Prints a page in Markdown; writes figures and
 the iterations.
 """
 
-import argparse
-import datetime
 import json
 import warnings
 from dataclasses import dataclass, field
@@ -28,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.pragam import figures
 from benchmarks.pragam.runs import Split, exact_lipschitz, liblinear_trace, matvec_share, trace
 from benchmarks.support.data import Data
-from benchmarks.support.environment import environment
+from benchmarks.support.parts import headed, parse, parser_of
 from benchmarks.support.tables import table
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import follow
@@ -242,24 +240,14 @@ PARTS = {"choice": choice, "cost": cost, "rate": rate, "steps": steps, "curves":
 
 def main(arguments=None) -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--parts", default=",".join(PARTS))
+    parser = parser_of(__doc__, PARTS, "pragam")
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--out", type=Path, default=Path("pragam"), help="folder for results")
     parser.add_argument("--seconds", type=float, default=10.0, help="a curve, CPU")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal on less data")
-    args = parser.parse_args(arguments)
-    unknown = set(args.parts.split(",")) - set(PARTS)
-    if unknown:
-        parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
-    args.out.mkdir(parents=True, exist_ok=True)
+    args = parse(parser, PARTS, arguments)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"{environment()}, {datetime.date.today()}")
     bench = Bench(Data(args.data), args.out, tuple(args.sets.split(",")), args.seconds, args.quick)
     with threadpool_limits(1):
-        for part in args.parts.split(","):
-            print(f"\n## {part}\n\n{PARTS[part].__doc__}\n", flush=True)
+        for part in headed(args.parts, PARTS):
             PARTS[part](bench)
             (args.out / "pragam.json").write_text(json.dumps(bench.results, indent=1) + "\n")
 

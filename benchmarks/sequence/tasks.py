@@ -1,12 +1,12 @@
 """Real tasks of labelling sequences: letters of handwritten words, and chunks of sentences."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import DictVectorizer
 
+from benchmarks.support.data import Data
 from skscreen import SequenceTransformer
 
 
@@ -34,17 +34,9 @@ class Task:
         return out
 
 
-def load_sequences(folder: Path, name: str):
-    """Return sequences, labels and folds from the user's folder."""
-    spec = importlib.util.spec_from_file_location("load", folder / "load.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.load_sequences(name)
-
-
 def letters(folder: Path, folds) -> Task:
     """Return the words of some folds to learn from and all others to test on, binary pixels."""
-    X, y, fold = load_sequences(folder, "ocr_letters")
+    X, y, fold = Data(folder).sequences("ocr_letters")
     chosen = np.isin(fold, list(folds))
     # crfsuite knows no constant term: here it is a feature, and nobody has another.
     X = [np.hstack([part, np.ones((len(part), 1))]) for part in X]
@@ -53,7 +45,7 @@ def letters(folder: Path, folds) -> Task:
 
 def chunks(folder: Path) -> Task:
     """Return 600 sentences to learn from and 300 to test on, with sparse binary features."""
-    sentences, y, _ = load_sequences(folder, "chunking")
+    sentences, y, _ = Data(folder).sequences("chunking")
     features = [word_features(sentence) for sentence in sentences]
     model = SequenceTransformer(DictVectorizer()).fit(features[:600])
     return Task(model.transform(features), y, range(600), range(600, 900))

@@ -1,8 +1,6 @@
 """Comparisons: rows of ours beside a peer on one piece of work, and what makes them."""
 
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,23 +94,6 @@ class Bench:
 
     def _process(self, python: str, module: str) -> PeerProcess:
         return self._processes.setdefault((python, module), PeerProcess(python, module))
-
-
-def best_of(repeats: int, function: Callable):
-    """Return CPU seconds and value of the fastest call: of two above a second, of one above ten.
-
-    The first to use much memory pays for the pages, as much as the machine's state makes it.
-    """
-    best = None
-    for repeat in range(repeats):
-        started = time.process_time()
-        value = function()
-        seconds = time.process_time() - started
-        if best is None or seconds < best[0]:
-            best = seconds, value
-        if seconds > 10.0 or (seconds > 1.0 and repeat > 0):
-            break
-    return best
 
 
 def short(value: float) -> str:

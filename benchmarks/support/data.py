@@ -41,9 +41,13 @@ class Data:
         if self._module is None:
             return self._public(name)
         if name == "ocr_letters":
-            words, letters, _ = self._module.load_sequences(name)
+            words, letters, _ = self.sequences(name)
             return np.concatenate(words).astype(float), np.concatenate(letters)
         return self._module.load(name)
+
+    def sequences(self, name: str):
+        """Return sequences, labels and folds, which the folder's `load.py` knows alone."""
+        return self._module.load_sequences(name)
 
     def test_mask(self, name: str) -> np.ndarray | None:
         """Return which samples are stored as test samples, if any are."""

@@ -17,7 +17,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, SVR
 
-from benchmarks.support.comparison import Bench, Row, Side, best_of, size
+from benchmarks.support.comparison import Bench, Row, Side, size
+from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import svc_gap
 from skscreen import ScreenedSVC, ScreenedSVR, svc_path, svr_path
 

@@ -15,7 +15,8 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from benchmarks.support.comparison import Bench, Row, Side, best_of, size
+from benchmarks.support.comparison import Bench, Row, Side, size
+from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import LADDER, Run, linear_primal, linear_svc
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 

@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 
-from benchmarks.support.comparison import Bench, Row, Side, best_of, size
+from benchmarks.support.comparison import Bench, Row, Side, size
+from benchmarks.support.peer_process import best_of
 from skscreen import ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, svc_certified_C
 from skscreen.fitting import kept_matrices
 

@@ -1,0 +1,36 @@
+"""Scripts of several parts: which to run, and where their figures go."""
+
+import argparse
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.support.environment import environment
+
+
+def parser_of(doc: str, parts: dict, out: str) -> argparse.ArgumentParser:
+    """Return a parser with the options that all such scripts have."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
+    parser.add_argument("--parts", default=",".join(parts))
+    parser.add_argument("--out", type=Path, default=Path(out), help="folder for results")
+    parser.add_argument("--quick", action="store_true", help="a rehearsal on less")
+    return parser
+
+
+def parse(parser: argparse.ArgumentParser, parts: dict, arguments=None) -> argparse.Namespace:
+    """Return the options; make the folder, and say what runs."""
+    args = parser.parse_args(arguments)
+    args.parts = args.parts.split(",")
+    if unknown := set(args.parts) - set(parts):
+        parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
+    args.out.mkdir(parents=True, exist_ok=True)
+    print(f"{environment()}, {datetime.date.today()}")
+    return args
+
+
+def headed(names: list[str], parts: dict) -> Iterator[str]:
+    """Yield the names of parts, each after its heading."""
+    for name in names:
+        print(f"\n## {name}\n\n{parts[name].__doc__}\n", flush=True)
+        yield name
