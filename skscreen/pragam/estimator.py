@@ -268,18 +268,7 @@ def solve(
 ) -> tuple[Labels, int, list[Certified]]:
     """Solve the problem of each class; return labels, the number of samples and the solutions.
 
-    Parameters
-    ----------
-    model : PragamSVC
-        Its parameters but `C`, `warm_start` and `store` count; its number and names of features
-        are set.
-    C : float
-    X, y, sample_weight
-        As for `PragamSVC.fit`.
-    old : dict
-        "coef_", "dual_coef_" and "classes_" of a fit to start from, or nothing.
-    store : Store, optional
-        With solutions for other values of C.
+    They start from a fit's "coef_", "dual_coef_" and "classes_" in `old`, or from those in `store`.
     """
     X, y = validate_data(model, X, y, **ACCEPTED)
     labels = check_labels(X, y, sample_weight, model.class_weight)

@@ -82,25 +82,15 @@ def excessive_gap(
     restart: bool = True,
     w: np.ndarray | None = None,
 ) -> Iterator[Iterate]:
-    """Yield the iterates of Pragam; iteration 0 is the start itself.
+    """Yield the iterates of Pragam, from the prox centre `start` in Q, which keeps the proof.
 
-    Three products with Z or Z' an iteration, and two for each L that is tried in vain.
-
-    Parameters
-    ----------
-    risk : Risk
-    start : ndarray, optional
-        Centre of the prox function, in Q; that is the warm start that keeps the proof.
-    lipschitz : float, optional
-        A fixed L. Below |Z|^2 / lam, (26) is not promised; the bounds J and D always hold.
-    restart : bool, default=True
-        Begin again from the best dual point, as a new centre, whenever the gap has shrunk to a
-        tenth: (26) then holds from each beginning. As these come at a geometric sequence of gaps,
-        the rate stays, with a constant 1 / (1 - 0.1^(1/2)) = 1.5 times as large at worst; as a
-        rule convergence becomes linear.
-    w : ndarray, optional
-        Weights that iteration 0 shows, w(start) by default; nothing else depends on them.
+    With a fixed L = `lipschitz` below |Z|^2 / lam, (26) is not promised; J and D always hold.
+    Iteration 0 shows `w`, by default w(start).
     """
+    # An iteration takes three products with Z or Z', and two for each L that is tried in vain. With
+    # `restart` (26) holds from each beginning. As these come at a geometric sequence of gaps, the
+    # rate stays, with a constant 1 / (1 - 0.1^(1/2)) = 1.5 times as large at worst; as a rule
+    # convergence becomes linear.
     step_size = _StepSize(risk, lipschitz)
     best = _Dual.at(risk, risk.centre if start is None else start)
     w = best.p / risk.lam if w is None else w

@@ -32,30 +32,9 @@ _TINY = 1e-300
 
 
 class HingeRisk:
-    """The mean hinge loss over the samples of a linear classifier.
+    """The mean hinge loss over samples without `bias`, weights s > 0 (n,), at b = 0 or the best b.
 
-    Parameters
-    ----------
-    samples : LinearSamples
-        Without a penalised intercept (`bias`). Its `margins` and `combine` are the only products
-        with data.
-    weights : ndarray of shape (n,)
-        s > 0.
-    lam : float
-        Of the penalty lam/2 |w|^2, > 0.
-    free_intercept : bool
-        Whether the loss is the one of the best b.
-
-    Attributes
-    ----------
-    size : int
-        Number of dual variables.
-    n_weights : int
-        Length of w.
-    caps : ndarray of shape (n,)
-        u.
-    floor : float
-        A number that J never goes below.
+    `caps` (n,) are u, `size` is n, `n_weights` the length of w, and J is never below `floor`.
     """
 
     floor = 0.0

@@ -82,13 +82,8 @@ def solve_hinge(
 ) -> Certified:
     """Minimise lam/2 |w|^2 + 1/S sum_i s_i (1 - <z_i, w> - y_i b)_+, S = sum s, lam = 1 / (C S).
 
-    The `weights` s (n,) are positive; b = 0 without `fit_intercept`; `tol` is a relative gap; for
-    `watch` see `follow.Record`.
-
-    Returns
-    -------
-    Certified
-        With the middle one of the best intercepts, and a as in the dual problem.
+    The `weights` s (n,) are positive; b = 0 without `fit_intercept`, else the middle one of the
+    best; `tol` is a relative gap; for `watch` see `follow.Record`.
     """
     risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
     max_iter = solver.limit(samples.n) if max_iter is None else max_iter

@@ -28,6 +28,7 @@ from skscreen.sequence.labels import (
     check_lists,
     expect_kind,
     kind_of,
+    labels_of_positions,
     stack_labels,
 )
 from skscreen.sequence.loops import best_labels, expectations
@@ -127,7 +128,7 @@ def begin_fit(
     lengths = np.diff(sequences.first)
     if not lengths.any():
         raise ValueError("X must hold at least one sequence that is not empty, got none.")
-    labels = _check_labels(y, lengths)
+    labels = labels_of_positions(y, lengths)
     weights = check_weights(sample_weight, lengths.size)
     check_bounds(float(model.C), weights[weights > 0.0])
     model.n_features_in_ = sequences.X.shape[1]
@@ -150,27 +151,10 @@ def begin_fit(
     return sequences, codes.astype(np.int64), weights
 
 
-def _check_labels(y, lengths: np.ndarray) -> np.ndarray:
-    """Return the labels of all positions."""
-    parts, _ = check_lists(y, "y")
-    check_lengths(parts, lengths)
-    return stack_labels(parts)
-
-
 def solve(
     model: ChainClassifier, run: Callable[[Callable | None], Certified], advice: str
 ) -> Certified:
-    """Solve under the eyes of the bar of `verbose` and of callbacks; set what certifies the result.
-
-    Parameters
-    ----------
-    model : ChainClassifier
-        With `tol` and `verbose`.
-    run : callable
-        Solves, with a `watch` of `follow.Record`.
-    advice : str
-        What to do where the tolerance is missed.
-    """
+    """Run a solver with bar and callbacks; set what certifies its result, or warn with `advice`."""
     with Tasks(model, 0) as tasks:
         watch = Watch(tasks.bar, model.tol, 1).problem(0) if model.verbose > 0 else None
         found = run(watch)

@@ -41,6 +41,13 @@ def check_lengths(parts: Sequence[Sized], lengths: Sequence[int] | np.ndarray) -
             )
 
 
+def labels_of_positions(y, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the labels of all positions, one sequence after the other."""
+    parts, _ = check_lists(y, "y")
+    check_lengths(parts, lengths)
+    return stack_labels(parts)
+
+
 def expect_kind(kind: str, other: str, name: str, other_name: str) -> None:
     """Refuse labels of another kind."""
     if kind and other and kind != other:

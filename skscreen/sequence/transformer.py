@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.inputs import is_sparse
 from skscreen.sequence.data import check_names, length_of, list_of_sequences, starts_of
 from skscreen.sequence.items import plain_items
-from skscreen.sequence.labels import check_lengths, check_lists, stack_labels
+from skscreen.sequence.labels import labels_of_positions
 
 
 class SequenceTransformer(  # type: ignore[call-arg]
@@ -160,7 +160,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         lengths = [length_of(part) for part in parts]
         if not sum(lengths):
             raise ValueError("X must hold at least one sequence that is not empty, got none.")
-        labels = () if y is None else (_labels(y, lengths),)
+        labels = () if y is None else (labels_of_positions(y, lengths),)
         transformer = clone(self.transformer)
         self.transformer_ = transformer
         try:
@@ -178,13 +178,6 @@ class SequenceTransformer(  # type: ignore[call-arg]
             items = (plain_items(part, f"X[{c}]", separator) for c, part in filled)
             return list(chain.from_iterable(items))
         return _stack([part for _, part in filled])
-
-
-def _labels(y, lengths: list[int]) -> np.ndarray:
-    """Return the labels of all positions."""
-    labels, _ = check_lists(y, "y")
-    check_lengths(labels, lengths)
-    return stack_labels(labels)
 
 
 def _parts(X) -> list:
