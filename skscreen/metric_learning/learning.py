@@ -1,6 +1,7 @@
 """What the estimators of metric learning share: build a problem, solve it, set what was learned."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from numbers import Integral
 
@@ -44,13 +45,19 @@ def fit_metric(
 
 def chosen_lam(settings, lam: float, problem: Problem) -> float:
     """Return lambda, in the units of a problem's coordinates, that a value of `lam` means."""
+    # Solvers start at S_K / lambda: the inverse of the smallest numbers is infinite.
+    smallest = sys.float_info.min
     if settings.relative_lam:
-        return absolute_lam(lam, unit_of_lam(problem))
+        found = absolute_lam(lam, unit_of_lam(problem))
+        if found < smallest:
+            raise ValueError(f"lam={lam:g} of lambda_max is {found:g}, less than {smallest:g}.")
+        return found
     found = problem.in_coordinates(lam)
-    if found in (0.0, math.inf):
+    if not smallest <= found < math.inf:
+        extreme = "large" if found > 1.0 else "small"
         raise ValueError(
-            f"lam={lam:g} is too {'large' if found else 'small'} for X, whose values are about "
-            f"{problem.unit:.0e}; give a fraction of lambda_max with relative_lam=True."
+            f"lam={lam:g} is too {extreme} for X, whose values are about {problem.unit:.0e}; give "
+            "a fraction of lambda_max with relative_lam=True."
         )
     return found
 

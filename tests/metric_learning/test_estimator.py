@@ -377,6 +377,15 @@ def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
     assert_array_equal(model.components_, rtlm().fit(X, y).components_)
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_a_lambda_whose_inverse_is_infinite_is_refused(diagonal):
+    """A start that has zeros, times infinity, was NaN."""
+    data, triplets = 1e-3 * X, [[0, 1, 80], [2, 3, 70]]
+    lam = 1e-310 / ScreenedRTLM(diagonal=diagonal).fit(data, triplets=triplets).lam_max_
+    with pytest.raises(ValueError, match=r"of lambda_max is .* less than"):
+        ScreenedRTLM(lam, diagonal=diagonal).fit(data, triplets=triplets)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
