@@ -21,7 +21,6 @@ from sklearn.svm import SVC
 from benchmarks.support.comparison import Bench, Row, Side, size
 from benchmarks.support.peer_process import best_of
 from skscreen import ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, svc_certified_C
-from skscreen.fitting import kept_matrices
 
 PACKAGES = ()
 
@@ -63,11 +62,9 @@ def searches(X, y, Cs, gammas, cv, tol: float) -> Iterator[Side]:
 
 
 def stored(name: str, model, parameter: str, grid: dict, cv, X, y) -> Side:
-    """Search with an empty store and nothing kept in memory."""
-    kept_matrices._KEPT.clear()
+    """Search with an empty store, for which nothing is kept in memory."""
     with tempfile.TemporaryDirectory() as folder:
         side = searched(name, model.set_params(**{parameter: folder}), grid, cv, X, y)
-    kept_matrices._KEPT.clear()
     model.set_params(**{parameter: None})
     return side
 

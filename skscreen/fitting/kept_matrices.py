@@ -7,7 +7,6 @@ it.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,17 +23,8 @@ _MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
 class KernelMatrices:
     """Shared by problems on the same samples: squared distances, and the last kernel matrix.
 
-    The last kernel matrix goes before the next one is computed. Threads may share these matrices.
-
-    Parameters
-    ----------
-    several : bool, default=True
-        Whether there will be several kernel matrices, so that distances are worth their memory;
-        else they are kept once a second one was asked for.
-    max_bytes : float, optional
-        Limit for all that is kept.
-    grown : callable, optional
-        Is called after each change.
+    `several` kernel matrices make distances worth their memory; else they are kept once a second
+    one was asked for. `grown` is called after each change; threads may share these matrices.
     """
 
     def __init__(
@@ -56,14 +46,7 @@ class KernelMatrices:
         return sum(part.nbytes for part in (self._kernel, self._distances) if part is not None)
 
     def kernel(self, key: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return the kernel matrix of a key, computed if it is not the last one: not to be changed.
-
-        Parameters
-        ----------
-        key : tuple
-            Of the kernel and its parameters.
-        compute : callable
-        """
+        """Return the kernel matrix (n, n) of a key, not to be changed; the last one goes first."""
         with self._lock:
             if key == self._key and self._kernel is not None:
                 return self._kernel
@@ -76,15 +59,7 @@ class KernelMatrices:
         return matrix
 
     def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]) -> np.ndarray | None:
-        """Return the squared distances between n samples; None if not worth their memory.
-
-        Parameters
-        ----------
-        key : tuple
-            Of the way they are computed.
-        n : int
-        compute : callable
-        """
+        """Return squared distances (n, n), by the key of how; None if not worth their memory."""
         with self._lock:
             if key == self._of:
                 return self._distances
@@ -98,104 +73,72 @@ class KernelMatrices:
 
 
 class KernelBlocksKept:
-    """Blocks of a kernel matrix, or what holds them, computed when they are asked for first.
-
-    Threads may share them.
-
-    Parameters
-    ----------
-    nbytes : float
-        Of all blocks together.
-    """
+    """Blocks, of `nbytes` together, of a kernel matrix; threads may share them."""
 
     def __init__(self, nbytes: float):
         self.nbytes = nbytes
         self._blocks: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, compute: Callable[[], Blocks]) -> Blocks:
-        """Return what belongs to a key: not to be changed."""
+        """Return what belongs to a key, computed when it is asked for first: not to be changed."""
         found = self._blocks.get(key)
         return self._blocks.setdefault(key, compute()) if found is None else found
 
 
-# By key, the least recently used first.
-# A key stands for one kind.
-_KEPT: OrderedDict[str, Any] = OrderedDict()
-_LOCK = threading.Lock()
+class KeptMatrices:
+    """What a process keeps for a store; what was used least recently goes where memory is short.
 
-
-def kept_matrix(key: str, max_bytes: float, compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return a matrix of this process: the one kept, or computed and kept.
-
-    Parameters
-    ----------
-    key : str
-        Of what the matrix follows from; see `skscreen.fitting.store.content_key`.
-    max_bytes : float
-        Matrices used least recently are dropped where all kept ones are larger together than that,
-        or than what they leave free.
-    compute : callable
-        Returns the matrix.
-
-    Returns
-    -------
-    ndarray
-        Shared by all who ask: not to be changed.
+    All together has at most `max_bytes`, and what it leaves free. A key, see `content_key`, stands
+    for one kind; what is returned is shared by all who ask, threads included.
     """
-    with _LOCK:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            return _KEPT[key]
-    matrix = compute()
-    with _LOCK:
-        _KEPT[key] = matrix
-    _make_room(max_bytes)
-    return matrix
 
+    def __init__(self, max_bytes: float):
+        self.max_bytes = max_bytes
+        self._lock = threading.Lock()
+        # The least recently used first.
+        self._kept: OrderedDict[str, Any] = OrderedDict()
 
-def kept_kernel_matrices(key: str, max_bytes: float) -> KernelMatrices:
-    """Return the matrices of this process that belong to a set of samples.
+    def values(self) -> list:
+        """Return all that is kept, the least recently used first."""
+        return list(self._kept.values())
 
-    Parameters
-    ----------
-    key, max_bytes
-        See `kept_matrix`.
-    """
-    grown = partial(_make_room, max_bytes)
-    with _LOCK:
-        found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, grown))
-        _KEPT.move_to_end(key)
-    return found
+    def matrix(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """Return the matrix of a key, computed if it is not kept: not to be changed."""
+        found = self._find(key)
+        return self._keep(key, compute()) if found is None else found
 
+    def kernels(self, key: str) -> KernelMatrices:
+        """Return the matrices that belong to a set of samples."""
+        found = self._find(key)
+        if found is None:
+            found = self._keep(key, KernelMatrices(False, self.max_bytes, self._make_room))
+        return found
 
-def kept_kernel_blocks(key: str, nbytes: float, max_bytes: float) -> KernelBlocksKept | None:
-    """Return the blocks of this process that belong to a kernel matrix; None if too large.
+    def blocks(self, key: str, nbytes: float) -> KernelBlocksKept | None:
+        """Return the blocks of a kernel matrix; None where these, of `nbytes`, are too large."""
+        found = self._find(key)
+        if found is None and nbytes <= _MOST_BLOCKS * _limit(self.max_bytes):
+            found = self._keep(key, KernelBlocksKept(nbytes))
+        return found
 
-    Parameters
-    ----------
-    key, max_bytes
-        See `kept_matrix`.
-    nbytes : float
-        Of all blocks together.
-    """
-    with _LOCK:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            return _KEPT[key]
-    if nbytes > _MOST_BLOCKS * _limit(max_bytes):
-        return None
-    with _LOCK:
-        found = _KEPT.setdefault(key, KernelBlocksKept(nbytes))
-    _make_room(max_bytes)
-    return found
+    def _find(self, key: str) -> Any:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
 
+    def _keep(self, key: str, made: Any) -> Any:
+        with self._lock:
+            made = self._kept.setdefault(key, made)
+        self._make_room()
+        return made
 
-def _make_room(max_bytes: float) -> None:
-    limit = _limit(max_bytes)
-    with _LOCK:
-        total = sum(kept.nbytes for kept in _KEPT.values())
-        while total > limit and _KEPT:
-            total -= _KEPT.popitem(last=False)[1].nbytes
+    def _make_room(self) -> None:
+        limit = _limit(self.max_bytes)
+        with self._lock:
+            total = sum(kept.nbytes for kept in self._kept.values())
+            while total > limit and self._kept:
+                total -= self._kept.popitem(last=False)[1].nbytes
 
 
 def _limit(max_bytes: float) -> float:

@@ -26,6 +26,7 @@ import joblib
 import numpy as np
 from sklearn.utils import check_scalar
 
+from skscreen.fitting.kept_matrices import KeptMatrices
 from skscreen.fitting.warning import warn_user
 
 # Version of the file format.
@@ -41,13 +42,23 @@ _ABANDONED = 3600.0
 # again.
 _ROOM = 0.1
 
-# For each folder, its size in bytes when this process looked last, and the bytes written since.
-_SEEN: dict[str, tuple[float, float]] = {}
-
 # Errors raised by reading a damaged file.
 _DAMAGES = (
     OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+
+
+class _Folder:
+    """What a process knows of a folder, for all stores in it, and what it keeps in memory."""
+
+    def __init__(self) -> None:
+        # Bytes when this process looked last, and those written since.
+        self.total, self.written = np.inf, 0.0
+        self.kept = KeptMatrices(np.inf)
+
+
+# Stores are made anew for each fit, and copied by searches: what they share goes by their folder.
+_FOLDERS: dict[str, _Folder] = {}
 
 
 class Store:
@@ -91,6 +102,21 @@ class Store:
     def __repr__(self) -> str:
         """Show where."""
         return f"Store({str(self.folder)!r}, max_bytes={self.max_bytes})"
+
+    @property
+    def kept(self) -> KeptMatrices:
+        """Matrices that stay in the memory of this process for fits with this folder."""
+        kept = self._folder.kept
+        kept.max_bytes = self.max_bytes
+        return kept
+
+    @property
+    def _folder(self) -> _Folder:
+        path = os.path.abspath(self.folder)
+        if path not in _FOLDERS:
+            for gone in [known for known in _FOLDERS if not os.path.exists(known)]:
+                _FOLDERS.pop(gone, None)
+        return _FOLDERS.setdefault(path, _Folder())
 
     def neighbours(self, key: str, value: float) -> list[tuple[float, dict[str, np.ndarray]]]:
         """Return the solved values nearest to a value, one from either side if there are both.
@@ -192,12 +218,11 @@ class Store:
 
     def _count(self, path: Path, size: int) -> None:
         """Take notice of a file that was written; look at all only where that may matter."""
-        folder = os.path.abspath(self.folder)
-        total, written = _SEEN.get(folder, (np.inf, 0.0))
-        written += size
-        if total + written > self.max_bytes or written > _ROOM * self.max_bytes:
-            total, written = self._evict(path), 0.0
-        _SEEN[folder] = total, written
+        folder = self._folder
+        folder.written += size
+        written = folder.written
+        if folder.total + written > self.max_bytes or written > _ROOM * self.max_bytes:
+            folder.total, folder.written = self._evict(path), 0.0
 
     def _evict(self, keep: Path) -> float:
         """Remove the files used least recently and what killed processes left; return the bytes."""

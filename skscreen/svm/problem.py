@@ -12,12 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.core.threads import at_most
-from skscreen.fitting.kept_matrices import (
-    KernelBlocksKept,
-    KernelMatrices,
-    kept_kernel_blocks,
-    kept_kernel_matrices,
-)
+from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.samples.gram import FEW_ENTRIES
 from skscreen.samples.kernel import (
@@ -129,7 +124,7 @@ class SVMProblem:
         """Return blocks of the kernel matrix that stay in memory, as there is a store."""
         given = self._content, self.labels.codes, self._settings.free
         key = content_key(*given, *astuple(self.kernel))
-        return kept_kernel_blocks(key, nbytes, self._settings.store.max_bytes)
+        return self._settings.store.kept.blocks(key, nbytes)
 
     @property
     def _has_blocks(self) -> bool:
@@ -161,7 +156,7 @@ class SVMProblem:
             return None
         # Which samples a problem has depends on the labels.
         key = content_key(self._content, self.labels.codes, *problem) if problem else self._content
-        return kept_kernel_matrices(key, self._settings.store.max_bytes)
+        return self._settings.store.kept.kernels(key)
 
     @property
     def shares_pairs(self) -> bool:

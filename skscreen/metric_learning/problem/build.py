@@ -13,7 +13,6 @@ from sklearn.utils.validation import validate_data
 
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
-from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
@@ -248,7 +247,7 @@ def _from_labels(
     else:
         keep, store = None, check_store(model.store)
         if store is not None:
-            keep = partial(kept_matrix, content_key(Z, codes[order], k), store.max_bytes)
+            keep = partial(store.kept.matrix, content_key(Z, codes[order], k))
         items = triplets_from_labels(Z, codes[order], k, model.n_jobs, extra, keep)
     if weights is not None:
         # The losses of a triplet count times the weight of its anchor.
