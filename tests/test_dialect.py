@@ -236,31 +236,82 @@ def test_verbose(name, capfd):
         assert SAYS.fullmatch(bar), bar
 
 
-# Values of parameters that other kernels, losses or solvers use.
-IGNORED = {
-    "ScreenedSVC": {"kernel": "linear", "gamma": 3.0, "degree": 7, "coef0": 2.0,
-                    "solver": "second-order", "cache_size": 10},
-    "ScreenedSVR": {"kernel": "linear", "gamma": 3.0, "degree": 7, "coef0": 2.0},
-    "ScreenedSVCCV": {"kernel": "linear", "gammas": [0.1, 1.0], "degree": 7},
-    "ScreenedSVRCV": {"kernel": "linear", "gammas": [0.1, 1.0], "degree": 7},
-    "KernelChainClassifier": {"kernel": "linear", "gamma": 3.0, "degree": 7, "coef0": 2.0},
-    "PragamSVC": {"solver": "bmrm", "lipschitz": 1.0, "batch_size": 5, "projection": False},
-    "MaxMarginChain": {"solver": "bmrm", "random_state": 3},
-    "OrdinalEmbedding": {"loss": "soe", "alpha": 2.0, "mu": 0.3, "sbb_epsilon": 0.1},
+THREE = X, np.arange(100) % 4 % 3
+OF_KERNELS = {"gamma": 3.0, "degree": 7, "coef0": 2.0, "cache_size": 10}
+GRID = {"Cs": [0.1, 1.0], "cv": 2}
+OF_SCREENING = {"bound": "gb", "rule": "linear", "screen_every": 3}
+
+
+def product(A, B):
+    return A @ B.T
+
+
+# Settings, and parameters that have no effect next to them: those of other kernels, losses and
+# solvers, and what a grid or another parameter takes the place of.
+IGNORED = [
+    ("ScreenedSVC", {"kernel": "linear"}, {**OF_KERNELS, "indefinite": "shift",
+                                           "shrinking": False}),
+    ("ScreenedSVC", {}, {"degree": 7, "coef0": 2.0, "solver": "second-order", "indefinite": "error",
+                         "multi_class": "ovr", "break_ties": True, "intercept_scaling": 9.0}),
+    ("ScreenedSVC", {"kernel": product}, {**OF_KERNELS, "store": "folder"}),
+    ("ScreenedSVC", {"fit_intercept": False}, {"intercept": "penalised", "intercept_scaling": 9.0}),
+    ("ScreenedSVC", {"kernel": "linear", "solver": "second-order"}, {"random_state": 3}),
+    ("ScreenedSVC", {"loss": "squared_hinge"}, {"screening": "ball2"}),
+    ("ScreenedSVR", {"kernel": "linear"}, OF_KERNELS),
+    ("ScreenedSVR", {"kernel": product}, {**OF_KERNELS, "store": "folder"}),
+    ("ScreenedSVR", {}, {"degree": 7, "coef0": 2.0, "solver": "second-order", "shrinking": False}),
+    ("ScreenedLinearSVC", {}, {"dual": False}),
+    ("ScreenedLinearSVC", {"penalty": "l1"}, {"solver": "second-order", "screening": "ball2",
+                                              "store": "folder", "random_state": 3}),
+    ("ScreenedLinearSVC", {"fit_intercept": False}, {"intercept_scaling": 9.0}),
+    ("ScreenedLinearSVR", {"fit_intercept": False}, {"intercept_scaling": 9.0, "dual": False}),
+    ("ScreenedSVCCV", {**GRID, "kernel": "linear"}, {"gammas": [0.1, 1.0], **OF_KERNELS}),
+    ("ScreenedSVCCV", {**GRID, "gammas": [0.1, 1.0]}, {"gamma": 3.0, "degree": 7}),
+    ("ScreenedSVCCV", {**GRID, "kernel": product}, {"gammas": [0.1, 1.0], "store": "folder"}),
+    ("ScreenedSVCCV", {**GRID, "refit": False}, {"store": "folder"}),
+    ("ScreenedSVCCV", {**GRID, "kernel": "linear", "certify": 0.2, "intercept": "penalised"},
+     {"gammas": [0.1, 1.0], "indefinite": "shift", "gamma": 3.0}),
+    ("ScreenedSVCCV", {**GRID, "certify": 0.2, "fit_intercept": False},
+     {"intercept": "free", "indefinite": "shift", "multi_class": "ovo"}),
+    ("ScreenedSVRCV", {**GRID, "kernel": "linear"}, {"gammas": [0.1, 1.0], **OF_KERNELS}),
+    ("ScreenedSVRCV", {**GRID, "epsilons": [0.1, 0.3]}, {"epsilon": 7.0}),
+    ("ScreenedSVRCV", {**GRID, "gammas": [0.1, 1.0]}, {"gamma": 3.0, "solver": "second-order"}),
+    ("ScreenedRTLM", {"loss": "hinge"}, {"width": 0.3}),
+    ("ScreenedRTLM", {"screening": False}, OF_SCREENING),
+    ("ScreenedRTLMCV", {"lams": 2, "cv": 2}, {"relative_lam": False}),
+    ("ScreenedRTLMCV", {"lams": 2, "cv": 2, "screening": False}, OF_SCREENING),
+    ("ScreenedRTLMCV", {"lams": 2, "cv": 2, "refit": False}, {"store": "folder"}),
+    ("KernelChainClassifier", {"kernel": "linear"}, {"gamma": 3.0, "degree": 7, "coef0": 2.0}),
+    ("PragamSVC", {"solver": "bmrm"}, {"lipschitz": 1.0, "batch_size": 5, "projection": False}),
+    ("MaxMarginChain", {"solver": "bmrm"}, {"random_state": 3}),
+    ("OrdinalEmbedding", {"loss": "soe"}, {"alpha": 2.0, "mu": 0.3, "sbb_epsilon": 0.1}),
+]  # fmt: skip
+LEARNED = {
+    "coef_", "components_", "dual_coef_", "embedding_", "intercept_", "scores_", "transition_",
 }  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", IGNORED)
-def test_parameters_without_effect_are_ignored(name):
-    data, options = FITTED[name], IGNORED[name]
-    kept = {key: options[key] for key in ("kernel", "solver", "loss") if key in options}
+@pytest.mark.parametrize(("name", "settings", "ignored"), IGNORED)
+def test_parameters_without_effect_are_ignored(name, settings, ignored, tmp_path):
+    ignored = ignored | ({"store": tmp_path} if "store" in ignored else {})
+    models = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model, plain = make(name, **options).fit(*data), make(name, **kept).fit(*data)
-    for attribute in ("coef_", "embedding_", "transition_"):
-        if hasattr(model, attribute):
-            np.testing.assert_array_equal(getattr(model, attribute), getattr(plain, attribute))
+        for options in (settings, {**settings, **ignored}):
+            models.append(make(name, **options).fit(*FITTED[name]))
+    known = LEARNED & set(vars(models[0]))
+    assert known
+    for attribute in known:
+        np.testing.assert_array_equal(*(getattr(model, attribute) for model in models))
+
+
+def test_the_multi_class_hinge_knows_no_other_loss_nor_penalty():
+    models = [
+        make("ScreenedLinearSVC", multi_class="crammer_singer", **options).fit(*THREE)
+        for options in ({}, {"penalty": "l1", "loss": "hinge", "dual": False, "screening": "gap"})
+    ]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
 @pytest.mark.parametrize("name", ["svc_path", "svr_path"])

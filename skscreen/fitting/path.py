@@ -38,16 +38,10 @@ S = TypeVar("S", bound=PathSolution)
 
 @dataclass(frozen=True, repr=False)
 class PathResult(Generic[S]):
-    """Solutions along a path.
+    """Solutions along a path; those of `svc_path`, `svr_path` and `rtlm_path` say more.
 
-    Indexing gives the fitted estimator of a solution (`__getitem__` of the kinds of paths),
-    iterating all of them. Arrays have one entry a solution.
-
-    Parameters
-    ----------
-    model : estimator
-        With the parameters of the path; not fitted.
-    solutions : tuple
+    Indexing gives the fitted estimator of a solution, iterating all of them. Arrays have one entry
+    a solution. `model` has the parameters of the path and is not fitted.
     """
 
     model: Any
@@ -109,16 +103,9 @@ class PathResult(Generic[S]):
 
 
 def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
-    """Give a function that takes `options` the parameters of an estimator in its signature.
+    """Give a function that takes `options` the parameters of an estimator but those omitted.
 
-    Parameters
-    ----------
-    kind : type
-        Of the estimator.
-    *omitted : str
-        Its parameters that the function does not take.
-    **defaults
-        Defaults of the function that are not those of the estimator.
+    `defaults` are those that differ from the estimator's.
     """
 
     def decorated(function: Callable) -> Callable:
@@ -129,6 +116,7 @@ def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
             if p.name not in omitted
         ]
         names = [p.name for p in own + options]
+        shown = function.__qualname__.removesuffix(".__init__")
 
         @wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -137,7 +125,7 @@ def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
                     near = get_close_matches(name, names, 1)
                     advice = f"; did you mean {near[0]!r}?" if near else ""
                     raise TypeError(
-                        f"{function.__name__}() got an unexpected keyword argument {name!r}{advice}"
+                        f"{shown}() got an unexpected keyword argument {name!r}{advice}"
                     )
             return function(*args, **defaults | kwargs)
 
@@ -149,23 +137,10 @@ def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
 
 @with_callbacks
 def follow(model: Any, steps: Iterable[tuple[S, float]], total: int | None, name: str) -> list[S]:
-    """Solve along a path until it, a callback or the user ends it.
+    """Solve along a path until it, a callback or the user ends it; return what was solved.
 
-    Parameters
-    ----------
-    model : estimator
-        With `verbose` and perhaps callbacks.
-    steps : iterable of (solution, float)
-        Solves as it goes; the number is the share of the path that is done.
-    total : int or None
-        Number of solutions, if known.
-    name : str
-        Of what differs from solution to solution.
-
-    Returns
-    -------
-    list
-        If interrupted from the keyboard: what was finished by then, with a warning.
+    `steps` solves as it goes, and yields the share of the path that is done with each of perhaps
+    `total` solutions; `name` is what differs between these.
     """
     solutions = []
     with Tasks(model, total, name) as tasks:
@@ -184,17 +159,7 @@ def follow(model: Any, steps: Iterable[tuple[S, float]], total: int | None, name
 def warn_unless_converged(
     solutions: Sequence[S], tol: float, max_iter: int | None, advice: tuple[str, str]
 ) -> None:
-    """Warn if a solution missed its tolerance.
-
-    Parameters
-    ----------
-    solutions : sequence
-    tol : float
-    max_iter : int or None
-        -1 is None.
-    advice : tuple of str
-        What to do where `max_iter` was reached, and where it was not.
-    """
+    """Warn if a solution missed its tolerance, with advice if it ended at `max_iter`, or if not."""
     failed = [solution for solution in solutions if not solution.converged]
     if failed:
         worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
@@ -218,11 +183,7 @@ def clone_for(model: Any, **parameters: Any) -> Any:
 
 
 def forget(model: Any) -> dict[str, Any]:
-    """Remove what a fit has set, all names that end in an underscore, and return it.
-
-    Called first in a fit, so that a fit that fails leaves the estimator unfitted, not with an old
-    model.
-    """
+    """Remove what a fit has set, names that end in "_", and return it: a failed fit leaves none."""
     learned: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in vars(model).items():

@@ -7,7 +7,8 @@ from sklearn.utils._param_validation import Interval
 
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.folds import search_constraints
-from skscreen.svm.search import SearchOverC
+from skscreen.fitting.path import with_options
+from skscreen.svm.search import SearchOverC, take_options
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -45,8 +46,9 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
     certify : float or None, default=None
         Precision of a certified choice as a share of the validation samples, in (0, 1). It needs
         ``intercept="penalised"`` or ``fit_intercept=False``, as there is no proof for a free
-        intercept, for more than two classes ``multi_class="ovr"``, at least two `Cs`, no `gammas`,
-        `indefinite` other than "shift", and samples that are rows of numbers.
+        intercept, for more than two classes ``multi_class="ovr"``, at least two `Cs`, no `gammas`
+        of a kernel that has one, for kernels that may be indefinite `indefinite` other than
+        "shift", and samples that are rows of numbers.
     loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
         See `ScreenedSVC`.
     solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
@@ -132,37 +134,9 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
+    @with_options(ScreenedSVC, "C", "shrinking", "probability")
     def __init__(
-        self,
-        Cs=20,
-        *,
-        gammas=None,
-        cv=None,
-        scoring=None,
-        refit=True,
-        certify=None,
-        loss="hinge",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        fit_intercept=True,
-        intercept="free",
-        intercept_scaling=1.0,
-        screening=True,
-        solver="auto",
-        tol=1e-6,
-        max_iter=None,
-        multi_class="ovo",
-        decision_function_shape="ovr",
-        break_ties=False,
-        class_weight=None,
-        indefinite="warn",
-        cache_size=1000,
-        store=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        self, Cs=20, *, gammas=None, cv=None, scoring=None, refit=True, certify=None, **options
     ):
         self.Cs = Cs
         self.gammas = gammas
@@ -170,28 +144,7 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         self.scoring = scoring
         self.refit = refit
         self.certify = certify
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.screening = screening
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.class_weight = class_weight
-        self.indefinite = indefinite
-        self.cache_size = cache_size
-        self.store = store
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        take_options(self, options)
 
 
 class ScreenedSVRCV(SearchOverC, ScreenedSVR):
@@ -287,6 +240,7 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
         "n_jobs": N_JOBS,
     }
 
+    @with_options(ScreenedSVR, "C")
     def __init__(
         self,
         Cs=20,
@@ -296,26 +250,8 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
         cv=None,
         scoring=None,
         refit=True,
-        epsilon=0.1,
-        loss="epsilon_insensitive",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        fit_intercept=True,
-        intercept="free",
-        intercept_scaling=1.0,
-        screening=True,
-        solver="auto",
-        tol=1e-6,
-        max_iter=None,
-        shrinking=True,
-        indefinite="warn",
-        cache_size=1000,
-        store=None,
         n_jobs=None,
-        verbose=0,
-        random_state=None,
+        **options,
     ):
         self.Cs = Cs
         self.epsilons = epsilons
@@ -323,23 +259,5 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
         self.cv = cv
         self.scoring = scoring
         self.refit = refit
-        self.epsilon = epsilon
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.screening = screening
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.shrinking = shrinking
-        self.indefinite = indefinite
-        self.cache_size = cache_size
-        self.store = store
         self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        take_options(self, options)

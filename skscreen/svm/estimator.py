@@ -1,8 +1,8 @@
 """Bases of the support vector machines: fits, scores and fitted attributes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -21,7 +21,15 @@ from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.multiclass import OneVsOne, class_scores, pair_scores, vote, with_absent_pairs
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.multiclass import (
+    Division,
+    OneVsOne,
+    class_scores,
+    pair_scores,
+    vote,
+    with_absent_pairs,
+)
 from skscreen.samples.score_classifier import (
     ScoreClassifierMixin,
     equal_to_best,
@@ -34,7 +42,7 @@ from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import probabilities, sigmoids
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.screened.own import OwnScreening
-from skscreen.svm.solvers.solution import SampleSolution, steps_of
+from skscreen.svm.solvers.solution import SampleSolution, steps_of, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -56,20 +64,38 @@ def warn_of_flaws(model, solutions: Sequence[SampleSolution]) -> None:
 
 
 class BaseSVM(CallbackSupportMixin, BaseEstimator):
-    """Base of the support vector machines.
+    """Base of the support vector machines; they may fix parameters as class attributes."""
 
-    The parameters are those of `ScreenedSVC` or `ScreenedSVR`; subclasses may fix some of them as
-    class attributes.
-    """
+    # Parameters of all of them.
+    C: float
+    kernel: Any
+    fit_intercept: bool
+    intercept: str
+    intercept_scaling: float
+    tol: float
+    max_iter: int | None
+    store: Any
+    verbose: int
 
     # Whether coefficients are sparse if samples are, as in `SVC`; the least value of `n_iter_`.
     sparse_coefs, fewest = True, 0
 
     # Parameters that not all have.
-    penalty, multi_class, probability, n_jobs = "l2", "ovo", "deprecated", None
+    penalty, multi_class = "l2", "ovo"
+    probability: bool | str = "deprecated"
+    n_jobs: int | None = None
 
     # Samples with known scores, and these scores, with a column for each problem.
     _known: tuple | None = None
+
+    # What a fit learns; see the estimators.
+    _kernel: Kernel
+    coef_: Any
+    dual_coef_: Any
+    intercept_: np.ndarray
+    support_: np.ndarray
+    support_vectors_: Any
+    n_support_: np.ndarray
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -135,6 +161,17 @@ _TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
 
 class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
     """Base of the support vector classifiers."""
+
+    decision_function_shape: str
+    break_ties: bool
+    classes_: np.ndarray
+    # Whether there is a problem for each pair of classes; the classes that take part, sizes of the
+    # terms of scores, and A and B of probabilities.
+    _one_against_one: bool
+    _present: np.ndarray
+    _sums: np.ndarray
+    _longest: float
+    _sigmoids: np.ndarray | None = None
 
     def decision_function(self, X) -> np.ndarray:
         """Return f(x): positive for the second of two classes, otherwise one column for each class.
@@ -217,9 +254,11 @@ class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
             FutureWarning,
         )
         if self._has_probabilities():
-            kernel, fixed = problem.kernel, {"probability": "deprecated", "store": None}
-            fixed |= {"kernel": kernel.name, "gamma": kernel.gamma, "class_weight": None}
-            fold = clone(self).set_params(verbose=0, decision_function_shape="ovr", **fixed)
+            kernel = problem.kernel
+            fold = clone(self).set_params(
+                probability="deprecated", store=None, kernel=kernel.name, gamma=kernel.gamma,
+                class_weight=None, verbose=0, decision_function_shape="ovr",
+            )  # fmt: skip
             self._sigmoids = sigmoids(fold, problem)
 
     def _has_probabilities(self) -> bool:
@@ -239,7 +278,7 @@ class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        if getattr(self, "_sigmoids", None) is None:
+        if self._sigmoids is None:
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
@@ -262,14 +301,14 @@ class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
         """
         return np.log(self.predict_proba(X))
 
-    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
     @property
+    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
     def probA_(self) -> np.ndarray:
         """Factors of scores in the sigmoids of `predict_proba`, (n_problems,) or empty."""
         return self._sigmoids[:, 0] if self._sigmoids is not None else np.empty(0)
 
-    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
     @property
+    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
     def probB_(self) -> np.ndarray:
         """Constants in the sigmoids of `predict_proba`, (n_problems,) or empty."""
         return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
@@ -358,10 +397,7 @@ class BaseSVR(RegressorMixin, BaseSVM):
 def learn(
     model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
 ) -> BaseSVM:
-    """Solve all problems, built for a model, for one C and set the attributes of the estimator.
-
-    `starts` are dual variables to start each problem from.
-    """
+    """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
     problem.division.check(problem.X.shape[1])
     if model.multi_class == "crammer_singer":
         return _learn_together(model, C, problem)
@@ -390,12 +426,12 @@ def _solved(
     problem: SVMProblem, C: float, model: BaseSVM, starts: Sequence | None, n_threads: int
 ) -> Iterator[SampleSolution]:
     """Yield the solutions of all problems for one C, one after the other."""
-    n_problems, solve = problem.division.n_problems, problem.solve
-    spent = np.zeros(n_problems, np.int64)
+    n_problems, spent = problem.division.n_problems, np.zeros(problem.division.n_problems, np.int64)
+    solve: Callable[..., SampleSolution] = problem.solve
     if model.penalty == "l1":
         solve = L1Fits(model, problem).solve
     elif starts is None and (found := problem.starts(C, model.tol)) is not None:
-        starts, spent = found
+        starts, spent = list(found[0]), found[1]
     calls = ((k, C, model.tol, None if starts is None else starts[k]) for k in range(n_problems))
     if n_threads == 1:
         solved = (solve(*call) for call in calls)
@@ -412,11 +448,7 @@ def fitted(
     solutions: Sequence[SampleSolution],
     known: tuple | None = None,
 ) -> BaseSVM:
-    """Return the fitted estimator of one value of C, all of whose problems are solved.
-
-    `solutions` are finished, see `SVMProblem.finish`. `known` are samples that it will be asked
-    about, and their scores; see `skscreen.svm.search`.
-    """
+    """Return the estimator of finished solutions; `known` are samples and their scores."""
     out = clone_for(model, C=solutions[0].C)
     out._known = known
     return _set(out, data, solutions)
@@ -425,7 +457,8 @@ def fitted(
 def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution]) -> BaseSVM:
     """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
     X, division, kernel = data.X, data.division, data.kernel
-    shown = type(X) if sparse.issparse(X) and model.sparse_coefs else np.asarray
+    as_given = sparse.issparse(X) and model.sparse_coefs
+    shown: Callable = type(X) if as_given else np.asarray
     signed = division.dual_coefs([solution.alpha for solution in solutions])
     found, counts = division.by_class(np.flatnonzero(signed.any(axis=0)))
     rows = division.labels.rows[found]
@@ -453,22 +486,22 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
     if kernel.has_gamma:
         learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
-        learned["coef_"] = shown(np.stack([solution.w for solution in solutions]))
+        learned["coef_"] = shown(weights_of(solutions))
     if isinstance(division, BothSides):
         learned["kernel_shift_"] = solutions[0].shift
         if model.flat_coef:
             learned["coef_"] = learned["coef_"][0]
     else:
-        learned["classes_"] = division.labels.all_classes
-        _prepare_scores(model, data, solutions, found, learned)
+        learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
+        learned |= _sizes(data, division, solutions, found, learned)
         remember(model, data.X, division.labels, kernel)
-    vars(model).update(learned)
+    model.__dict__.update(learned)
     return model
 
 
-def _prepare_scores(model: BaseSVC, data: TrainingSet, solutions, found, learned: dict) -> None:
-    """Keep what scores and their rounding errors need; `found` are the support vectors."""
-    kernel, division, labels = data.kernel, data.division, data.division.labels
+def _sizes(data: TrainingSet, division: Division, solutions, found, learned: dict) -> dict:
+    """Return what scores and their rounding errors need; `found` are the support vectors."""
+    kernel, labels = data.kernel, division.labels
     lengths = np.zeros(labels.rows.size)
     if kernel.name == "precomputed":
         rows = learned["support_"]
@@ -479,5 +512,7 @@ def _prepare_scores(model: BaseSVC, data: TrainingSet, solutions, found, learned
         # Those of other samples are the same where they are not known.
         lengths = lengths if kernel.has_lengths else lengths**2
     sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
-    model._one_against_one, model._present = isinstance(division, OneVsOne), labels.present
-    model._sums, model._longest, model._sigmoids = np.array(sums), lengths.max(), None
+    return {
+        "_one_against_one": isinstance(division, OneVsOne), "_present": labels.present,
+        "_sums": np.array(sums), "_longest": lengths.max(),
+    }  # fmt: skip

@@ -33,10 +33,9 @@ class FirstPiece:
 
     @cached_property
     def C_min(self) -> float:
-        """Up to here the solution is C `alpha` (Lemma 9 of Ogawa et al. 2014).
+        """Up to here the solution is C `alpha` (Lemma 9 of Ogawa et al. 2014); 0 if not known.
 
-        0 if not known, with a free intercept or a threshold of 0, or if there is none, for losses
-        with shifts.
+        That is with a free intercept, a threshold of 0, or losses with shifts, which have none.
         """
         if self._signs is not None or self._losses.smooth:
             return 0.0
@@ -78,7 +77,7 @@ class FirstPiece:
             return self._ridge()
         if self.C_min > 0.0:
             return self.C_min
-        alpha, distance = self._tied() if self._signs is not None else self._at_zero()
+        alpha, distance = self._at_zero() if self._signs is None else self._tied(self._signs)
         square = max(float(alpha @ self._samples.q_dot(alpha)), 0.0)
         reach = math.sqrt(square) * float(self._samples.norms.max())
         return distance / reach if reach > 0.0 else math.inf
@@ -96,9 +95,9 @@ class FirstPiece:
         sizes = np.abs(self._losses.thresholds)
         return self.alpha, float(sizes.min(where=sizes > 0.0, initial=np.inf))
 
-    def _tied(self) -> tuple[np.ndarray, float]:
+    def _tied(self, y: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the same for a free intercept, with half the distance between kinks."""
-        y, caps = self._signs, self._losses.caps
+        caps = self._losses.caps
         kinks = y * self._losses.thresholds
         low, high = best_intercepts(kinks, caps, float(caps[y > 0.0].sum()))
         alpha = np.where(y * (kinks - 0.5 * (low + high)) > 0.0, caps, 0.0)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -13,7 +14,8 @@ from skscreen.samples.labels import Labels
 from skscreen.samples.targets import Targets
 from skscreen.svm.estimator import BaseSVM, fitted
 from skscreen.svm.l1.path import L1Paths, l1_model
-from skscreen.svm.paths import Paths, solved_path
+from skscreen.svm.linear_svc import ScreenedLinearSVC
+from skscreen.svm.paths import Paths, solved_grid, solved_within
 from skscreen.svm.problem import TrainingSet, build
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
@@ -28,11 +30,7 @@ _RULES = {
 
 @dataclass(frozen=True, repr=False)
 class PathOverC(PathResult[SampleSolution]):
-    """Base of the paths over C of classifiers and regressions.
-
-    `data` are the samples, their problems and their kernel; up to `C_min` solutions are
-    proportional to C.
-    """
+    """Base of the paths over C; up to `C_min` solutions are proportional to C."""
 
     data: TrainingSet
     C_min: float
@@ -73,12 +71,13 @@ class PathOverC(PathResult[SampleSolution]):
         (n_Cs, n_features), for more than two classes (n_Cs, n_problems, n_features), rows as in
         `coef_` of the estimators.
         """
-        if self.solutions[0].w is None:
+        weights = [found.w for found in self.solutions if found.w is not None]
+        if not weights:
             raise AttributeError(
                 f"coefs exist for kernel='linear' only, not for {self.model.kernel!r}; use "
                 "dual_coefs."
             )
-        return np.stack([solution.w for solution in self.solutions])
+        return np.stack(weights)
 
     @property
     def intercepts(self) -> np.ndarray:
@@ -113,8 +112,7 @@ class PathOverC(PathResult[SampleSolution]):
     @property
     def screening_history(self) -> np.ndarray:
         """All screening steps, as in `screening_history_`."""
-        each = [found for solution in self.solutions for found in solution.problems]
-        return steps_of(each)
+        return steps_of(found for solution in self.solutions for found in solution.problems)
 
     def __getitem__(self, index: int) -> BaseSVM:
         """Return the fitted estimator of the value of C at a place in `Cs`."""
@@ -149,7 +147,7 @@ class SVCPath(PathOverC):
     @property
     def labels(self) -> Labels:
         """Classes and weights of the samples of positive weight."""
-        return self.data.division.labels
+        return self.data.labels
 
     def screened(self, C: float) -> SampleScreening:
         """Return what the solution for one of the `Cs` proves, see `screen_samples`."""
@@ -180,7 +178,7 @@ class SVRPath(PathOverC):
     @property
     def targets(self) -> Targets:
         """Targets and weights of the samples of positive weight."""
-        return self.data.division.labels
+        return self.data.labels
 
 
 @with_options(ScreenedSVC, "C", "store", "shrinking", "probability")
@@ -301,18 +299,13 @@ def svr_path(
 
     Raises
     ------
-    ValueError, TypeError
-        For invalid arguments or data; the message names the argument.
-    MemoryError
-        As in `ScreenedSVR`, or if the dual variables for all `Cs` would not fit into memory.
+    ValueError, TypeError, MemoryError
+        As in `svc_path`.
 
     Warns
     -----
-    ConvergenceWarning
-        If `max_iter` steps did not reach the tolerance at some C (see `SVRPath.converged`). A path
-        with `eps` ends there if that precision can no longer be guaranteed.
-    UserWarning
-        If the path was interrupted.
+    ConvergenceWarning, UserWarning
+        As in `svc_path`.
 
     References
     ----------
@@ -332,23 +325,29 @@ def svr_path(
     return _path(SVRPath, ScreenedSVR(**options), (X, y, sample_weight), Cs, eps, C_max, callbacks)
 
 
-def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callbacks) -> PathOverC:
+def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callbacks) -> Any:
     """Return the path of an estimator over C, of samples, labels and weights."""
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
     grid = None if Cs is None else positive_values("Cs", Cs)
-    if grid is None and model.penalty == "l1":
-        raise ValueError(
-            "penalty='l1' has no path with eps; give values of C: Cs=[0.1, 1.0, 10.0]."
-        )
     model._validate_params()
     # With many samples of a regression, kernel values in tiles are cheaper than the matrix, even
     # for all C together.
-    problem = build(model, *given, once=kind is SVRPath and model.kernel == "rbf")
+    X, y, sample_weight = given
+    problem = build(model, X, y, sample_weight, once=kind is SVRPath and model.kernel == "rbf")
     problem.division.check(problem.X.shape[1])
-    if model.penalty == "l1":
-        paths = L1Paths(model, problem)
+    if isinstance(model, ScreenedLinearSVC):
+        if grid is None:
+            raise ValueError(
+                "penalty='l1' has no path with eps; give values of C: Cs=[0.1, 1.0, 10.0]."
+            )
+        features = L1Paths(model, problem)
+        return kind(
+            model, solved_grid(model, features, grid, callbacks), problem.data, features.C_min
+        )
+    paths = Paths(problem, grid is None, model.n_jobs)
+    if grid is None:
+        solutions = solved_within(model, paths, eps or 1e-3, float(C_max), callbacks)
     else:
-        paths = Paths(problem, grid is None, model.n_jobs)
-    solutions = solved_path(model, paths, grid, eps, C_max, callbacks)
+        solutions = solved_grid(model, paths, grid, callbacks)
     return kind(model, solutions, problem.data, paths.C_min)

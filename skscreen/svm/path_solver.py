@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -14,13 +13,15 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.losses import SampleLosses, as_losses
+from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import Box
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
+from skscreen.svm.screening.rules import BOUNDS, Bound, Extremes, ball_test, decide, one_ball
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution
@@ -44,20 +45,7 @@ _TINY = 1e-300
 _MOST_SUMMED = 4.0
 
 
-class Samples(Protocol):
-    """Samples z_i as the driver sees them, whether they are rows or known by a kernel."""
-
-    n: int
-    y: np.ndarray
-    norms: np.ndarray
-    width: float
-
-    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the margins of sum_i alpha_i z_i."""
-
-    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """Return some of the margins of sum_i alpha_i z_i."""
-
+Samples = LinearSamples | KernelSamples
 
 # Takes losses, start, margins of the start, decisions as codes, tol, and the most steps or None.
 Solve = Callable[
@@ -78,12 +66,10 @@ class _Known:
 
 
 class SamplePathSolver:
-    """Solves one C after the other, best in increasing order and closely spaced.
+    """Solves for one C after the other, each from the solution before, which is screened with.
 
-    The previous solution, scaled to the new C, is the start and the screening reference. Losses are
-    those at C = 1, with caps C_i / C > 0; an array stands for hinges with these caps. `screening`
-    is a name of `rules.BOUNDS` or None. With `free` the intercept is unpenalised, and sum y_i
-    alpha_i = 0. `max_iter` are most steps for one C.
+    Losses are those at C = 1; an array stands for hinges with these caps. `screening` is a name of
+    `rules.BOUNDS` or None; a `free` intercept is unpenalised, and then sum y_i alpha_i = 0.
     """
 
     def __init__(
@@ -98,7 +84,9 @@ class SamplePathSolver:
     ):
         self.samples, self._losses = samples, as_losses(losses)
         self._weights = self._losses.caps
-        self._solve, self._screening, self._max_iter = solve, screening, max_iter
+        self._solve, self._max_iter = solve, max_iter
+        # The gap balls of points at the new C screen in any case but this.
+        self._screens, self._bound = screening is not None, BOUNDS.get(screening or "gap")
         self._signs, self._on_path = samples.y if free else None, False
         self._begins = FirstPiece(samples, self._losses, self._signs)
         self._known: list[_Known] = []
@@ -128,12 +116,7 @@ class SamplePathSolver:
         return float(self.samples.norms.max())
 
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
-        """Use a point known for some C; up to two of them, one on either side, help the next solve.
-
-        Such a point only screens by relaxed BT1, as IT would cost a product with the whole kernel
-        matrix. `alpha` (n,) are clipped to their box, `margins` (n,) are those without a free
-        intercept, if known.
-        """
+        """Use alpha (n,) of some C, and margins if known; one on either side of C helps a solve."""
         self._begins.C_min = C_min
         losses = self._losses.at(C)
         inside = np.clip(alpha, 0.0, losses.caps)
@@ -152,10 +135,7 @@ class SamplePathSolver:
         return HingeTerms(losses, self._signs).decide(extremes, codes)
 
     def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
-        """Solve for one C to a relative duality gap of the full problem.
-
-        `start` are dual variables to start from, in place of the solution for another C.
-        """
+        """Solve for one C, from dual variables `start` or from the solution for another C."""
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._losses.sizes)
         losses = self._losses.at(C)
@@ -204,10 +184,7 @@ class SamplePathSolver:
         return self._with_effect(polished, losses, tol)
 
     def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
-        """Return the solution with the effect of rounding errors of margins added to its gap.
-
-        With a huge C the rounding error of a margin may be a loss that matters.
-        """
+        """Return the solution with its gap for margins within errors, which a huge C enlarges."""
         y, errors, found = self.samples.y, self.rounding(solution), solution.certificate
         box = Box.of(losses, y, self._signs is not None)
         beta, f = y * solution.alpha, y * solution.margins
@@ -215,56 +192,37 @@ class SamplePathSolver:
         effect = view.gap - box.view(beta, f).gap
         gap = found.gap + effect
         unsure = gap > tol * found.primal or effect > _LAST_DIGIT * found.primal
-        if solution.w is not None and unsure:
-            solution = self._measured(solution, losses)
+        if isinstance(self.samples, LinearSamples) and solution.w is not None and unsure:
+            solution = _measured(self.samples, solution, solution.w, losses)
             found, gap = solution.certificate, solution.certificate.gap
         longer = box.stretched(beta, f, errors) if gap > tol * found.primal else None
         if longer is not None:
             factor, view = longer
             more = view.gap + 0.5 * (factor * solution.apart) ** 2
             if more < gap:
-                w = None if solution.w is None else factor * solution.w
-                solution = replace(
-                    solution, alpha=factor * solution.alpha, margins=factor * solution.margins,
-                    w=w, b=view.b, apart=factor * solution.apart,
-                )  # fmt: skip
+                solution = solution.stretched(factor, view.b)
                 gap, found = more, replace(found, primal=view.primal)
         if solution.w is None or longer is not None or gap > tol * found.primal:
             found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 
-    def _measured(self, solution: SampleSolution, losses: SampleLosses) -> SampleSolution:
-        """Return the solution with the certificate of the weights that users have.
-
-        Their margins, computed in extended precision, have no rounding errors to speak of.
-        """
-        w, alpha = solution.w, solution.alpha
-        short = losses.thresholds - self.samples.exact_margins(w, solution.b)
-        slackness, loss = losses.certify(short.astype(np.float64), alpha)
-        own = self.samples.combine(alpha)
-        apart = float(np.linalg.norm(w - own))
-        primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
-        gap = slackness + 0.5 * apart**2 + _SUMMED * EPS * primal
-        certificate = Certificate(primal, dual, gap)
-        return replace(solution, certificate=certificate, apart=apart)
-
     def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""
         thresholds = 2.0 * EPS * np.abs(self._losses.thresholds)
-        if solution.w is not None:
-            return thresholds + self.samples.rounding(solution.w, solution.b)
-        size = self.samples.summed(solution.alpha)
-        return thresholds + 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
+        if isinstance(self.samples, KernelSamples):
+            size = self.samples.summed(solution.alpha)
+            return thresholds + 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
+        w = self.samples.combine(solution.alpha) if solution.w is None else solution.w
+        return thresholds + self.samples.rounding(w, solution.b)
 
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
         margins, alpha = C * self._begins.margins, C * self._begins.alpha
         exact = self._reference(margins, alpha, losses)
         primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
-        # Samples known by a kernel have no vector of weights.
-        combine = getattr(self.samples, "combine", None)
+        w = self.samples.combine(alpha) if isinstance(self.samples, LinearSamples) else None
         return SampleSolution(
-            alpha=alpha, margins=margins, w=combine and combine(alpha),
+            alpha=alpha, margins=margins, w=w,
             certificate=Certificate(primal, primal - exact.gap, exact.gap), n_iter=0,
             converged=True, seconds=0.0,
         )  # fmt: skip
@@ -277,16 +235,16 @@ class SamplePathSolver:
         ends = sorted(self._known, key=lambda known: known.C)
         between = len(ends) == 2 and ends[0].C < C < ends[1].C
         if between:
-            start, margins = self._interpolated(*ends, C, losses.caps)
+            start, margins = self._interpolated(ends[0], ends[1], C, losses.caps)
         codes = None
-        if BOUNDS.get(self._screening) is not None:
+        if self._bound is not None:
             known, rho = nearest.reference, C / nearest.C
             if between:
                 b = HingeTerms(losses, self._signs).best_intercept(margins)
                 known, rho = self._reference(margins, start, losses, b), 1.0
                 extremes = ball_test(gap_ball(known), known.norms)
             else:
-                extremes = self._test(nearest, C)
+                extremes = self._test(self._bound, nearest, C)
             codes = self._decide(extremes, losses)
             if self._signs is not None:
                 codes = decide(*compare_at(known, rho, self.samples), codes, losses)
@@ -300,8 +258,7 @@ class SamplePathSolver:
     def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
         """Return C / C0 times a point, with variables at their bound kept exactly there.
 
-        Where fewer are there than between their bounds, the point is only multiplied by what
-        raises the dual value most; for a hard margin that is 1.
+        With few at their bound times what raises the dual value most: for a hard margin that is 1.
         """
         before, ratio, alpha = known.C * self._weights, C / known.C, known.alpha
         at_bound, rho = alpha >= before, ratio
@@ -315,11 +272,7 @@ class SamplePathSolver:
         return start, rho * known.margins
 
     def _interpolated(self, below: "_Known", above: "_Known", C: float, caps: np.ndarray):
-        """Return the point between two that is linear in C, as the box is.
-
-        The solution is piecewise linear in C. If no sample changes sides in between, the point is
-        the solution.
-        """
+        """Return the point between two, linear in C: the solution if no sample changes sides."""
         share = (C - below.C) / (above.C - below.C)
         at_bound = (below.alpha >= below.C * self._weights) & (
             above.alpha >= above.C * self._weights
@@ -328,11 +281,11 @@ class SamplePathSolver:
         start = np.where(at_bound, caps, np.minimum(alpha, caps))
         return start, below.margins + share * (above.margins - below.margins)
 
-    def _test(self, known: "_Known", C: float) -> Extremes:
+    def _test(self, bound: Bound, known: "_Known", C: float) -> Extremes:
         # "ball1" first, as the others cost a product with the whole kernel matrix. For losses with
         # shifts the dual variables that belong to w are those of "ball1".
-        one_ball = not self._on_path or self._losses.smooth
-        bound = BOUNDS["ball1" if one_ball else self._screening]
+        if not self._on_path or self._losses.smooth:
+            bound = one_ball
 
         def products(target: np.ndarray) -> tuple[np.ndarray, float]:
             margins, summed = self._targets.margins(target / (C * self._weights))
@@ -351,12 +304,29 @@ class SamplePathSolver:
         self._on_path = True
         exact = solution.rounding <= _EXACT * EPS * last.length
         self._known = [_Known(C, solution.alpha, solution.margins, last, exact)]
-        if self._screening is not None:
+        if self._screens:
             start = time.perf_counter()
             codes = self._decide(ball_test(gap_ball(last), last.norms), losses, codes)
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
         return replace(solution, C=C, history=tuple(history), seconds=time.perf_counter() - began)
+
+
+def _measured(
+    samples: LinearSamples, solution: SampleSolution, w: np.ndarray, losses: SampleLosses
+) -> SampleSolution:
+    """Return the solution with the certificate of the weights w (d,) that users have.
+
+    Their margins, computed in extended precision, have no rounding errors to speak of.
+    """
+    alpha = solution.alpha
+    short = losses.thresholds - samples.exact_margins(w, solution.b)
+    slackness, loss = losses.certify(short.astype(np.float64), alpha)
+    own = samples.combine(alpha)
+    apart = float(np.linalg.norm(w - own))
+    primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
+    gap = slackness + 0.5 * apart**2 + _SUMMED * EPS * primal
+    return replace(solution, certificate=Certificate(primal, dual, gap), apart=apart)
 
 
 class _TargetMargins:
@@ -384,19 +354,12 @@ class _TargetMargins:
 
 
 def eps_limit(solution: SampleSolution, eps: float) -> float:
-    """Return up to which multiple of its C a solution stays good to a relative error of `eps`.
+    """Return up to which multiple of its C a solution is within `eps` of the optimum; at least 1.
 
-    For all rho in [1, limit] the optimal value P* of the problem at rho C satisfies
-    (P(w0) - P*) / P(w0) <= eps, because dual variables prove it. Two choices of those are tried,
-    each valid on an interval that starts at 1:
-
-    - rho alpha0, the choice of Appendix D of Ogawa et al. (2014). With W = |w0|^2, A = sum alpha0
-      and B the sum of losses it gives rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), a
-      quadratic inequality that a closed form solves.
-    - alpha0 itself, which is optimal for ever where no margin is below 1 (the hard-margin
-      solution): gap0 + (rho - 1) B <= eps (W / 2 + rho B).
-
-    It is 1 if the solution is not accurate enough for `eps`.
+    For all rho up to it dual variables prove (P(w0) - P*) / P(w0) <= eps at rho C. With W = |w0|^2,
+    A = sum alpha0 and B the sum of losses, rho alpha0 (Appendix D of Ogawa et al. 2014) do where
+    rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), and alpha0, of a hard margin for ever, where
+    gap0 + (rho - 1) B <= eps (W / 2 + rho B).
     """
     W, found = max(float(solution.alpha @ solution.margins), 0.0), solution.certificate
     A = found.dual + 0.5 * W

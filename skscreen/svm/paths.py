@@ -14,15 +14,12 @@ from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import follow
 from skscreen.svm.estimator import warn_of_flaws
-from skscreen.svm.path_solver import eps_limit
+from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import SVMProblem
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, weights_of
 
 # Share of `eps` that the duality gap of the solutions may use up.
 _GAP_SHARE = 0.01
-
-# Bytes that are kept for each sample and C: a dual variable.
-_KEPT = 8.0
 
 
 @dataclass(frozen=True)
@@ -39,9 +36,7 @@ class JointSolution:
     @property
     def w(self) -> np.ndarray | None:
         """Weights of the features, (n_problems, n_features); linear kernel only."""
-        if self.problems[0].w is None:
-            return None
-        return np.stack([found.w for found in self.problems])
+        return None if self.problems[0].w is None else weights_of(self.problems)
 
     @property
     def b(self) -> np.ndarray:
@@ -92,17 +87,13 @@ class JointSolution:
 
 
 class Paths:
-    """Solves all problems for one C after the other, each from its previous solution.
-
-    `with_margins` means that solutions are asked for by `solve`, with their margins; else `follow`
-    takes the fastest way, which leaves none where one-vs-one problems share kernel values.
-    `n_jobs` are threads for the problems.
-    """
+    """Solves all problems for one C after the other: by `follow`, `with_margins` by `solve`."""
 
     def __init__(self, problem: SVMProblem, with_margins: bool, n_jobs: int | None):
         self._problem, self._range = problem, range(problem.division.n_problems)
         self._n_jobs, self._n_threads = n_jobs, min(effective_n_jobs(n_jobs), len(self._range))
-        self._solvers = None
+        # Problems that share kernel values have a faster way, which leaves no margins.
+        self._solvers: list[SamplePathSolver] = []
         if with_margins or not problem.shares_pairs or len(self._range) == 1:
             self._solvers = [problem.path_solver(k) for k in self._range]
 
@@ -114,7 +105,7 @@ class Paths:
     @property
     def C_min(self) -> float:
         """Largest C up to which all solutions are proportional to C; 0 if not known."""
-        return 0.0 if self._solvers is None else min(solver.C_min for solver in self._solvers)
+        return min((solver.C_min for solver in self._solvers), default=0.0)
 
     @property
     def C_start(self) -> float:
@@ -131,7 +122,7 @@ class Paths:
 
     def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution | JointSolution]:
         """Solve for one C after the other; yields finished solutions."""
-        if self._solvers is not None:
+        if self._solvers:
             for C in Cs:
                 yield self.finish(self.solve(C, tol))
             return
@@ -153,21 +144,23 @@ def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
     return found[0] if len(found) == 1 else JointSolution(tuple(found))
 
 
-def solved_path(model, paths: Paths, grid, eps, C_max: float, callbacks) -> tuple:
-    """Return the finished solutions for a grid, or for a path with `eps`, and warn of flaws.
+def solved_grid(model, paths, grid: np.ndarray, callbacks) -> tuple:
+    """Return the finished solutions for a grid, and warn of flaws."""
+    n, total = paths.n_variables, grid.size
+    # A dual variable for each sample and C is kept.
+    what = f"{n:,} dual variables for {total:,} values of C"
+    check_memory(8.0 * n * total, what, "Use fewer values.")
+    found = enumerate(paths.follow(grid.tolist(), model.tol))
+    return _solved(model, ((each, (t + 1) / total) for t, each in found), total, callbacks)
 
-    The arguments are those of `svc_path`.
-    """
-    total = None if grid is None else len(grid)
-    if grid is None:
-        steps = _eps_steps(paths, eps or 1e-3, float(C_max), model.tol)
-        steps = ((paths.finish(solution), done) for solution, done in steps)
-    else:
-        n = paths.n_variables
-        what = f"{n:,} dual variables for {total:,} values of C"
-        check_memory(_KEPT * n * total, what, "Use fewer values.")
-        found = enumerate(paths.follow([float(C) for C in grid], model.tol))
-        steps = ((solution, (t + 1) / total) for t, solution in found)
+
+def solved_within(model, paths: Paths, eps: float, C_max: float, callbacks) -> tuple:
+    """Return the finished solutions of a path with `eps`, and warn of flaws."""
+    steps = _eps_steps(paths, eps, C_max, model.tol)
+    return _solved(model, ((paths.finish(each), done) for each, done in steps), None, callbacks)
+
+
+def _solved(model, steps: Iterator[tuple], total: int | None, callbacks) -> tuple:
     if callbacks:
         model.set_callbacks(*callbacks)
     with at_most(model.n_jobs):

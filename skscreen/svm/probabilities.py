@@ -16,10 +16,7 @@ _FOLDS, _LEAST, _STEPS, _CHANGE = 5, 1e-7, 100, 1e-5
 
 
 def sigmoids(model, problem: SVMProblem) -> np.ndarray:
-    """Return A and B of 1 / (1 + exp(A f + B)) for the scores of each problem, (n_problems, 2).
-
-    `model` is what scores held-out samples; its problems have two classes.
-    """
+    """Return A and B of 1 / (1 + exp(A f + B)), (n_problems, 2), by scores of held-out samples."""
     division, rng = problem.division, check_random_state(model.random_state)
     out = np.empty((division.n_problems, 2))
     for k in range(division.n_problems):
@@ -45,11 +42,7 @@ def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
 
 
 def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> np.ndarray:
-    """Return the probabilities of classes, (n, n_classes).
-
-    Scores (n, n_problems) are positive for the second of two classes, for the first of a pair, or
-    for a class; `of` is what `sigmoids` returns.
-    """
+    """Return probabilities (n, n_classes) from scores (n, n_problems), by what `sigmoids` found."""
     p = np.clip(expit(-(of[:, 0] * scores + of[:, 1])), _LEAST, 1.0 - _LEAST)
     if p.shape[1] == 1:
         return np.hstack([1.0 - p, p])

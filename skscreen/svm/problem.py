@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -56,36 +57,43 @@ class TrainingSet:
     `X` is an array or CSR of shape (n_samples, n_features).
     """
 
-    X: object
+    X: Any
     division: Division | BothSides
     kernel: Kernel
 
     @property
+    def labels(self) -> Any:
+        """`Labels` or `Targets` of the samples of positive weight."""
+        return self.division.labels
+
+    @property
     def taking_part(self):
         """The samples that take part, of a kernel matrix the columns too."""
-        return self.division.labels.take(self.X, self.kernel.name == "precomputed")
+        return self.labels.take(self.X, self.kernel.name == "precomputed")
 
 
 class SVMProblem:
-    """The problems of a training set: of two classes each, or a regression.
+    """The problems of a training set; those on all samples share rows or a kernel matrix.
 
-    Those on all samples share their rows or their kernel matrix. `shared` are kernel matrices of
-    the same samples, for this kernel and others.
+    `shared` are matrices of these samples for this kernel and others.
     """
 
     def __init__(self, data: TrainingSet, settings: Settings, shared: KernelMatrices | None = None):
         self.data, self._settings = data, settings
-        self.X, self.division, self.kernel = data.X, data.division, data.kernel
-        self.labels = data.division.labels
+        self.X, self.kernel, self.labels = data.X, data.kernel, data.labels
+        # `Division` or `BothSides`: which one the loss tells.
+        self.division: Any = data.division
         self._taking_part = as_solved(data.taking_part, data.kernel)
-        self._whole = self._content = self._stored = None
+        self._whole: SampleSet | None = None
+        self._content: str | None = None
+        self._stored: StoredFit | None = None
         is_regression = isinstance(data.division, BothSides)
         if settings.store is not None and (is_regression or is_worth_keeping(self._taking_part)):
             self._content = content_key(self._taking_part)
             # Small problems are solved in the time that reading and writing a file takes.
-            self._stored = None if self._is_small else self._stored_fit()
+            self._stored = None if self._is_small else self._stored_fit(settings.store)
         self._settings = replace(settings, once=settings.once and self._stored is None)
-        self._sets = {}
+        self._sets: dict[int, SampleSet] = {}
         self._pairs = self._shared_pairs()
         if self._pairs is None and not isinstance(data.division, OneVsOne):
             self._whole = self._sample_set(self._taking_part, shared or self._kept())
@@ -101,10 +109,10 @@ class SVMProblem:
         check_intercept_scaling(settings.bias)
         how = division, settings.bias, settings.free
         if self._is_small:
-            kept = self._kept_blocks(8.0 * self.labels.rows.size**2) if self._content else None
-            blocks = SmallBlocks(self._taking_part, self.kernel, *how, kept)
-        else:
-            blocks = self._class_blocks()
+            kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
+            small = SmallBlocks(self._taking_part, self.kernel, *how, kept)
+            return ClassPairs(small, *how, settings.max_iter)
+        blocks = self._class_blocks()
         return None if blocks is None else ClassPairs(blocks, *how, settings.max_iter)
 
     def _class_blocks(self) -> ClassBlocks | None:
@@ -117,14 +125,16 @@ class SVMProblem:
             return None
         if gram.diagonal.max(initial=0.0) + bias**2 > LARGEST_SINGLE:
             return None
-        kept = self._kept_blocks(block_bytes(division)) if self._content else None
-        return ClassBlocks(gram, division, bias, kept)
+        return ClassBlocks(gram, division, bias, self._kept_blocks(block_bytes(division)))
 
-    def _kept_blocks(self, nbytes: float) -> KernelBlocksKept:
-        """Return blocks of the kernel matrix that stay in memory, as there is a store."""
+    def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
+        """Return blocks of the kernel matrix that stay in memory, if there is a store."""
+        store = self._settings.store
+        if store is None or self._content is None:
+            return None
         given = self._content, self.labels.codes, self._settings.free
         key = content_key(*given, *astuple(self.kernel))
-        return self._settings.store.kept.blocks(key, nbytes)
+        return store.kept.blocks(key, nbytes)
 
     @property
     def _has_blocks(self) -> bool:
@@ -143,20 +153,21 @@ class SVMProblem:
             return n <= _FEW
         return self._settings.once and self.division.n_problems == 1 and n <= _SMALL
 
-    def _stored_fit(self) -> StoredFit:
+    def _stored_fit(self, store: Store) -> StoredFit:
         """Return what the store knows of these problems for other C."""
         settings = self._settings
         asked = settings.loss, settings.bias, settings.free, settings.indefinite
         given = self._content, *self.division.content, *astuple(self.kernel), *asked
-        return StoredFit(settings.store, content_key(*given), self.division.n_problems)
+        return StoredFit(store, content_key(*given), self.division.n_problems)
 
     def _kept(self, *problem: int) -> KernelMatrices | None:
         """Return what is kept in memory of all samples, or of those of a problem."""
-        if self._content is None:
+        store = self._settings.store
+        if store is None or self._content is None:
             return None
         # Which samples a problem has depends on the labels.
         key = content_key(self._content, self.labels.codes, *problem) if problem else self._content
-        return self._settings.store.kept.kernels(key)
+        return store.kept.kernels(key)
 
     @property
     def shares_pairs(self) -> bool:
@@ -197,10 +208,7 @@ class SVMProblem:
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
     ) -> SampleSolution:
-        """Solve one of the problems for one C, with what a store knows about others.
-
-        C = inf is without losses. `start` are dual variables to start from, where they are known.
-        """
+        """Solve a problem for one C, perhaps inf, from dual variables or what a store knows."""
         if math.isinf(C):
             return self.finish(problem, self._without_loss(problem, tol))
         if self._pairs is None:
@@ -246,10 +254,9 @@ class SVMProblem:
         return solve_hard_margin(solver, signs, self._settings.free, tol)
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return dual variables near the solutions of all problems, where they are found together.
+        """Return dual variables near all solutions, and steps for each, if they are found together.
 
-        And the steps that this took for each. That is for squared hinges, one-vs-rest, on
-        wide and sparse rows.
+        That is for squared hinges, one-vs-rest, on wide and sparse rows.
         """
         settings = self._settings
         known = settings.loss != "squared_hinge" or settings.solver != "auto"
@@ -262,10 +269,7 @@ class SVMProblem:
     def follow(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
-        """Solve one of the problems for one C after the other, each from the one before.
-
-        `start` are dual variables to start the first C from, where they are known.
-        """
+        """Solve a problem for one C after the other, from dual variables `start` if known."""
         if self._pairs is not None:
             found = self._pairs.follow(problem, Cs, tol, start)
             for C, solution in zip(Cs, found, strict=True):
@@ -291,12 +295,9 @@ def build(
     shared: KernelMatrices | None = None,
     **chosen,
 ) -> SVMProblem:
-    """Validate the data and set the problems of an estimator up.
+    """Validate data for an estimator, which learns its features, and set its problems up.
 
-    Of the estimator all parameters but `C`, `tol` and `store` count; its number and names of
-    features are set. `store` holds solutions for other values of C; `once` tells that the problems
-    are solved for one C alone. `shared` are kernel matrices of the same samples, for this gamma and
-    others. `chosen` are `gamma` and `epsilon` in the place of those of the estimator.
+    `once`: for one C alone. `chosen` are `gamma` and `epsilon` in the place of the estimator's.
     """
     X, y, function = with_kernel(model, *validated(model, X, y))
     division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))
@@ -337,10 +338,7 @@ def divided_as(model, X, y, sample_weight, epsilon: float | None = None) -> Divi
 
 
 def validated(model, X, y) -> tuple:
-    """Validate samples and labels or targets; sets the number and names of features.
-
-    A kernel that is a function gets samples as they are, of whatever kind.
-    """
+    """Validate samples, of any kind for a function, and labels or targets; sets the features."""
     if callable(model.kernel):
         X = as_given(X)
         check_consistent_length(X, y)
@@ -397,10 +395,6 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
     if not isinstance(seed, Integral):
         seed = check_random_state(seed).randint(2**31 - 1)
     known = SOLVERS["linear" if model.kernel == "linear" else "kernel"]
-    if store is not None and callable(model.kernel):
-        raise ValueError(
-            "store needs a kernel with a name: the content of a function is not known."
-        )
     return Settings(
         loss=model.loss,
         bias=float(model.intercept_scaling) if model.fit_intercept and not free else 0.0,
@@ -412,7 +406,8 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         # Integers of numpy would overflow.
         random_state=int(seed),
         cache_size=model.cache_size,
-        store=store,
+        # The content of a function is not known.
+        store=None if callable(model.kernel) else store,
         once=once,
         indefinite=getattr(model, "indefinite", "error"),
     )

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +11,7 @@ from scipy import sparse
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.store import Store
-from skscreen.samples.definite import IndefiniteError, made_definite
+from skscreen.samples.definite import DefiniteMatrix, IndefiniteError, made_definite
 from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel
@@ -50,15 +51,8 @@ class SampleSet:
 
     def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
         self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
-        self._linear, self._changed = kernel.name == "linear", None
-        self._rows = self._origin = None
-        if self._linear:
-            # An unpenalised intercept takes up any shift; next to a large one digits are lost.
-            self._rows = _near_origin(X) if settings.free else X
-            if self._rows is not X:
-                first = X[[0]]
-                first = first.toarray() if sparse.issparse(X) else first
-                self._origin = (first - self._rows[0])[0]
+        self.by_rows = kernel.name == "linear"
+        self._changed: DefiniteMatrix | None = None
 
     @cached_property
     def _gram(self) -> Gram:
@@ -75,9 +69,10 @@ class SampleSet:
         return self._made_definite(shift)
 
     def _made_definite(self, shift: bool) -> Gram:
-        self._changed = made_definite(self._matrix(), free=self._settings.free, shift=shift)
+        changed = made_definite(self._matrix(), free=self._settings.free, shift=shift)
+        self._changed = changed
         # Whole, whatever the size: it is there already.
-        return Gram(self._changed.K, "precomputed", cache_size=np.inf)
+        return Gram(changed.K, "precomputed", cache_size=np.inf)
 
     @property
     def _is_for_libsvm(self) -> bool:
@@ -96,10 +91,10 @@ class SampleSet:
         limit = self._settings.max_iter
         return UncertifiedSolver(self._matrix(), signs, as_losses(losses), limit)
 
-    @property
-    def by_rows(self) -> bool:
-        """Whether problems are solved on rows, without kernel values."""
-        return self._linear
+    @cached_property
+    def _rows(self):
+        """The rows; an unpenalised intercept takes up any shift, next to which digits are lost."""
+        return _near_origin(self._X) if self._settings.free else self._X
 
     @cached_property
     def _compressed(self):
@@ -107,19 +102,18 @@ class SampleSet:
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:
-        signs = np.ones(self._rows.shape[0])
-        out = LinearSamples(self._rows, signs, self._settings.bias, self._compressed)
-        out.given = None if self._origin is None else (self._X, self._origin)
+        X, rows = self._X, self._rows
+        out = LinearSamples(rows, np.ones(rows.shape[0]), self._settings.bias, self._compressed)
+        if rows is not X:
+            first = X[[0]].toarray() if sparse.issparse(X) else X[[0]]
+            out.given = X, (first - rows[0])[0]
         return out
 
     def start_together(
         self, classes: np.ndarray, losses: SampleLosses, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return dual variables near those of each class against the rest, for sparse rows.
-
-        And the steps that this took for each. Newton's method on narrow rows needs few of them.
-        """
-        if not self._linear:
+        """Return dual variables of classes against the rest and their steps, for sparse rows."""
+        if not self.by_rows:
             return None
         X = self._rows if sparse.issparse(self._rows) else self._compressed
         if X is None:
@@ -133,7 +127,7 @@ class SampleSet:
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
         if not self._is_left_to_libsvm:
-            _ = self._linear_samples if self._linear else self._gram
+            _ = self._linear_samples if self.by_rows else self._gram
 
     @cached_property
     def _is_left_to_libsvm(self) -> bool:
@@ -153,11 +147,10 @@ class SampleSet:
         signs: np.ndarray | None,
         losses: SampleLosses | np.ndarray,
         spent: int = 0,
-    ) -> SamplePathSolver:
-        """Return what solves a problem on the samples for values of C.
+    ) -> Any:
+        """Return a `SamplePathSolver` or the like; without `signs` (n,) samples stand twice.
 
-        Without `signs` (n,) each sample stands twice, with both. `spent` are steps for one value
-        of C that others have taken already.
+        `spent` are steps for one value of C that others have taken already.
         """
         if self._is_left_to_libsvm:
             return self._uncertified(signs, losses)
@@ -175,7 +168,8 @@ class SampleSet:
 
     def _certified(self, signs, losses, spent: int) -> SamplePathSolver:
         settings = self._settings
-        if self._linear:
+        samples: LinearSamples | KernelSamples
+        if self.by_rows:
             rows = self._linear_samples
             samples = rows.twice() if signs is None else rows.signed(signs)
         else:
@@ -190,7 +184,7 @@ class SampleSet:
     def _solve(self, samples, losses, start, margins, codes, tol, left) -> SampleSolution:
         """Solve for one C; see `path_solver.Solve`."""
         settings = self._settings
-        how = {
+        how: dict[str, Any] = {
             "intercept": "free" if settings.free else "none",
             "screening": settings.screening is not None,
             "tol": min(tol, _LARGEST_TOL),
@@ -199,16 +193,13 @@ class SampleSet:
         }
         if left is not None:
             how["max_iter"] = left
-        if not self._linear:
+        if not self.by_rows:
             return solve_kernel(samples, losses, margins=margins, exact=not settings.once, **how)
         how |= {"random_state": settings.random_state, "solver": settings.solver}
         return solve_linear(samples, losses, **how)
 
     def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
-        """Return a solution with weights of features and intercept, and without margins.
-
-        `signed` are its dual variables of the rows, with signs.
-        """
+        """Return a solution as users see it, without margins; `signed` are y_i alpha_i of rows."""
         settings, w, b = self._settings, solution.w, solution.b
         if w is not None:
             b = self._linear_samples.intercept(w, b)
@@ -223,10 +214,7 @@ class SampleSet:
 
 
 def _near_origin(X):
-    """Return rows shifted by their mean, where that keeps digits; more than half of them is full.
-
-    Sparse rows are dense then.
-    """
+    """Return rows shifted by their mean where that keeps digits; sparse ones are dense then."""
     if not sparse.issparse(X):
         return near_origin(X)[0]
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()

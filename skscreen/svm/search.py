@@ -1,9 +1,10 @@
 """Cross-validation over C, gamma and epsilon, with a path over C in each fold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from inspect import signature
 from itertools import product
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone, is_classifier
@@ -32,8 +33,8 @@ from skscreen.samples.labels import Labels
 from skscreen.samples.multiclass import OneVsOne, pair_scores
 from skscreen.samples.targets import Targets
 from skscreen.svm.certified.api import Training, warn_if_less
-from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds
-from skscreen.svm.estimator import fitted, learn, warn_of_flaws
+from skscreen.svm.certified.search import CertifiedSearch
+from skscreen.svm.estimator import BaseSVM, fitted, learn, warn_of_flaws
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build, divided_as, validated
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -44,15 +45,31 @@ Start = list[tuple[np.ndarray, np.ndarray]]
 _MAX_SOLVES = 1000
 
 
-class SearchOverC:
+def take_options(search: "SearchOverC", options: dict) -> None:
+    """Set the parameters that a search shares with the estimators it searches for."""
+    known = search.kind(**options).get_params(deep=False)
+    # In the order of the signature; its own are set already.
+    for name in signature(type(search)).parameters:
+        if name in known and name not in vars(search):
+            setattr(search, name, known[name])
+
+
+class SearchOverC(BaseSVM):
     """Base of `ScreenedSVCCV` and `ScreenedSVRCV`; subclasses name the `kind` they search for."""
 
     # The refit may need no step at all, as it starts from a fold, but scikit-learn expects at least
     # 1.
     fewest = 1
 
+    kind: type[BaseSVM]
+    Cs: Any
+    gammas: Any
+    cv: Any
+    scoring: Any
+    refit: bool
     # Parameters that not all searches have.
-    certify = epsilons = None
+    certify: float | None = None
+    epsilons: Any = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -83,12 +100,12 @@ class SearchOverC:
         # Data frames cannot be indexed along both axes.
         X = checked if self.kernel == "precomputed" or callable(self.kernel) else X
         X, y, splits = split(self.cv, X, y, y_checked, groups, classifier=is_classifier(self))
-        if self.gammas is not None and self.certify is not None:
-            raise ValueError(
-                "gammas must be None with certify, which proves for one kernel: use gamma."
-            )
+        search: Callable[..., Start | None]
         if self.certify is not None:
-            search, tasks = self._search_with_proof, Tasks(self, 1, "search")
+            search, tasks = (
+                partial(self._search_with_proof, float(self.certify)),
+                Tasks(self, 1, "search"),
+            )
         else:
             grid = self._grid(checked, division.labels)
             n_values = int(np.prod([len(values) for values in grid.values()]))
@@ -110,7 +127,7 @@ class SearchOverC:
 
     def _grid(self, X, labels: Labels | Targets) -> dict[str, list]:
         """Return the values of each parameter, ascending, in the order of the axes of `scores_`."""
-        grid = {}
+        grid: dict[str, list] = {}
         if (gammas := self._given_gammas(X, labels)) is not None:
             grid["gamma"] = gammas
         if self.epsilons is not None:
@@ -122,7 +139,7 @@ class SearchOverC:
         """Return the distinct values of gamma in ascending order, and set `gammas_`."""
         if self.gammas is None or self.kernel not in KERNELS_WITH_GAMMA:
             return None
-        used, values = labels.take(X, False), {}
+        used, values = labels.take(X, False), dict[float | str, float]()
         for given in gamma_grid(self.gammas):
             value = gamma_value(given, used, labels.repetitions)
             # On a fold "scale" gives another value.
@@ -131,7 +148,7 @@ class SearchOverC:
         self.gammas_ = np.array([values[gamma] for gamma in order])
         return order
 
-    def _search(self, grid, X, y, splits, sample_weight, tasks: Tasks) -> Start:
+    def _search(self, grid: dict, X, y, splits, sample_weight, tasks: Tasks) -> Start:
         """Score the grid; return the start of the first fold for the chosen values."""
         model = model_of_folds(self, self.kind)
         scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, grid)
@@ -144,8 +161,12 @@ class SearchOverC:
         warn_of_flaws(self, failed)
         return start
 
-    def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
-        """Choose C from the whole range of the grid, provably within `certify` of the best."""
+    def _search_with_proof(self, eps: float, X, y, splits, sample_weight, tasks: Tasks) -> None:
+        """Choose C from the whole range of the grid, provably within `eps` of the best."""
+        if self.gammas is not None and self.kernel in KERNELS_WITH_GAMMA:
+            raise ValueError(
+                "gammas must be None with certify, which proves for one kernel: use gamma."
+            )
         if self.scoring not in (None, "accuracy"):
             raise ValueError(
                 f"scoring must be None or 'accuracy' with certify, got {self.scoring!r}: bounds "
@@ -167,24 +188,23 @@ class SearchOverC:
                     "cv must leave samples of all classes in the training part of each fold with "
                     f"certify; fold {k} has none of the labels {sorted(missing)}."
                 )
-            bounded = Training(model, *training, weights[0])
-            folds.append(bounded.fold(*validation, weights[1], diagonal))
+            bounded = Training(model, training[0], training[1], weights[0])
+            folds.append(bounded.fold(validation[0], validation[1], weights[1], diagonal))
         # A function may not allow calls at the same time.
         n_jobs = None if callable(self.kernel) else self.n_jobs
         search = CertifiedSearch(
-            folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES, n_jobs=n_jobs,
-            report=progress.bar.update,
+            folds, eps, tol=self.tol, max_solves=_MAX_SOLVES, n_jobs=n_jobs,
+            report=tasks.bar.update,
         )  # fmt: skip
         with at_most(self.n_jobs):
-            self.bounds_: ErrorBounds = search.run(self.Cs_)
-        progress.end_task(1.0, f"{self.bounds_.Cs.size} values of C")
-        progress.bar.end()
-        self.C_ = float(self.bounds_.Cs[self.bounds_.best])
-        self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
+            bounds = search.run(self.Cs_)
+        tasks.end_task(1.0, f"{bounds.Cs.size} values of C")
+        tasks.bar.end()
+        self.bounds_, self.C_ = bounds, float(bounds.Cs[bounds.best])
+        self.best_score_ = 1.0 - float(bounds.errors[bounds.best])
         self.best_params_, self.n_splits_ = {"C": self.C_}, len(splits)
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
-        stopped = self.bounds_.Cs.size >= _MAX_SOLVES
-        warn_if_less(self.bounds_.eps, float(self.certify), stopped)
+        warn_if_less(bounds.eps, eps, bounds.Cs.size >= _MAX_SOLVES)
 
 
 def _labels(y, weights) -> set:
@@ -218,7 +238,7 @@ def _follow_fold(model, grid: dict[str, list], training, weights, X_val) -> Iter
     names = [name for name in grid if name != "C"]
     for point in product(*(grid[name] for name in names)):
         model.set_params(**dict(zip(names, point, strict=True)))
-        problem = build(model, *training, weights, shared=shared)
+        problem = build(model, training[0], training[1], weights, shared=shared)
         last = yield from _follow_path(model, problem, grid["C"], X_val, last)
         # The next kernel matrix reuses the memory of this one.
         del problem
@@ -227,17 +247,14 @@ def _follow_fold(model, grid: dict[str, list], training, weights, X_val) -> Iter
 def _scores_on_path(
     model, data: TrainingSet, path: Sequence[Sequence[SampleSolution]], X_new
 ) -> list[np.ndarray]:
-    """Return the scores of samples for several values of C, with kernel values computed once.
-
-    `path` has for each C the solutions of all problems; scores are of shape (n, n_problems).
-    """
+    """Return scores (n, n_problems) for each C of a path, with kernel values computed once."""
     division, kernel = data.division, data.kernel
     X_new = asked(model, kernel, X_new)
     alphas = [[found.alpha for found in solutions] for solutions in path]
     signed = np.concatenate([division.dual_coefs(each) for each in alphas])
     one_against_one = isinstance(division, OneVsOne)
     parts, out = [], []
-    for members in division.members if one_against_one else [division.everyone]:
+    for members in division.members if isinstance(division, OneVsOne) else [division.everyone]:
         used = members[signed[:, members].any(axis=0)]
         rows = division.labels.rows[used]
         # For each C the scores of its problems.
@@ -253,17 +270,14 @@ def _scores_on_path(
 
 
 def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None):
-    """Solve for one C after the other, each from the previous solution; return the first solution.
-
-    `before` is that for another gamma or epsilon.
-    """
+    """Solve for one C after another, from `before`, that for another gamma; return the first."""
     division = problem.division
     places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]
     starts = before or [None] * division.n_problems
     # Kernel values between the classes of a problem are freed before the next one.
     paths = [list(problem.follow(k, Cs, model.tol, start)) for k, start in enumerate(starts)]
     path = list(zip(*paths, strict=True))
-    known = [None] * len(Cs)
+    known: list[tuple | None] = [None] * len(Cs)
     if model.kernel not in ("linear", "precomputed"):
         known = [(X_val, found) for found in _scores_on_path(model, problem.data, path, X_val)]
     for solutions, scored in zip(path, known, strict=True):

@@ -1,5 +1,6 @@
 """A fit in a store, with one file for all of its problems."""
 
+from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -21,14 +22,13 @@ def is_worth_keeping(X) -> bool:
 
 
 class StoredFit:
-    """Stored solutions of the problems of a fit for other C, and solutions to store for this one.
-
-    Threads may solve them. The key is that of all that the solutions depend on, apart from C.
-    """
+    """Stored solutions for other C, by the key of all else; threads may ask and keep."""
 
     def __init__(self, store: Store, key: str, n_problems: int):
         self._store, self._key, self._n_problems = store, key, n_problems
-        self._lock, self._solved, self._read = Lock(), {}, None
+        self._lock = Lock()
+        self._solved: dict[int, tuple[SampleSolution, float]] = {}
+        self._read: tuple[float, list[list[Known]]] | None = None
 
     def neighbours(self, problem: int, C: float, n: int) -> list[Known]:
         """Return the solutions of a problem of n samples for the nearest C on both sides."""
@@ -48,10 +48,11 @@ class StoredFit:
         return growth(alpha, other * weights, C / other) * alpha
 
     def _neighbours(self, C: float) -> list[list[Known]]:
-        out = []
+        out: list[list[Known]] = []
         for other, known in self._store.neighbours(self._key, C):
             ends = np.cumsum(known["sizes"])[:-1]
-            alphas, margins = np.split(known["alpha"], ends), [None] * known["sizes"].size
+            alphas = np.split(known["alpha"], ends)
+            margins: Sequence = [None] * len(alphas)
             if "margins" in known:
                 margins = np.split(known["margins"], ends)
             C_mins = map(float, known["C_min"])

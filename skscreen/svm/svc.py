@@ -110,7 +110,7 @@ class ScreenedSVC(BaseSVC):
         `tol`. Kernel matrices are not stored there but kept in the memory of the process. Fits that
         take less time than reading a file have no stored solutions: with up to 150 samples of few
         features, and, for the hinge with "rbf" or "poly", with up to 1,000 of two classes and up to
-        2,000 one-vs-one. Not for callable kernels. See `Store`.
+        2,000 one-vs-one. Ignored for callable kernels. See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel
         values. None is one for the problems, and for kernel values all processors where that pays.

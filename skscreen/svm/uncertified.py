@@ -25,11 +25,7 @@ SHIFTED = (
 
 
 class UncertifiedSolver:
-    """Solves for values of C by LIBSVM; in the place of a `SamplePathSolver`.
-
-    For K (n, n) and hinges at C = 1 with a free intercept. Without `signs` (n,) each sample stands
-    twice, with both of them, as in a regression.
-    """
+    """Solves by LIBSVM: K (n, n), hinges, free intercept; a regression without signs (n,)."""
 
     C_min = 0.0
 

@@ -170,8 +170,6 @@ def test_a_memory_that_is_no_store_is_refused(tmp_path):
         check_store(3)
     with pytest.raises(ValueError, match="'store' parameter"):
         ScreenedLinearSVC(store=3).fit(X, y)
-    with pytest.raises(ValueError, match="store needs a kernel with a name"):
-        ScreenedSVC(store=tmp_path, kernel=lambda A, B: A @ B.T, intercept="penalised").fit(X, y)
 
 
 def test_keys_tell_contents_apart():

@@ -116,7 +116,9 @@ def test_a_sigmoid_and_a_store(tmp_path):
 
 def test_certified_choices_know_no_shift():
     with pytest.raises(ValueError, match="indefinite must be 'error'"):
-        ScreenedSVCCV(certify=0.1, intercept="penalised", indefinite="shift").fit(X, y)
+        ScreenedSVCCV(certify=0.1, kernel="sigmoid", intercept="penalised", indefinite="shift").fit(
+            X, y
+        )
     with pytest.raises(TypeError, match="unexpected keyword argument 'indefinite'"):
         svc_certified_C(X, y, X, y, (0.1, 1.0), indefinite="shift")
 

@@ -21,6 +21,7 @@ from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import with_options
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
+from skscreen.samples.gram import is_definite
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.certified.errors import (
     AbsoluteErrors,
@@ -291,8 +292,8 @@ def _chosen(
     """Search in a range with an estimator and return the choice."""
     began, (first, last) = time.perf_counter(), check_C_range(C_range)
     model._validate_params()
-    training = Training(model, *training)
-    fold = training.fold(*validation)
+    bounded = Training(model, *training)
+    fold = bounded.fold(*validation)
     grid = np.geomspace(first, last, min(n_grid, max_solves))
     grid[0], grid[-1] = first, last
     with ProgressBar(model.verbose > 0) as bar:
@@ -311,7 +312,7 @@ def _chosen(
         lower_bound=float(bounds.lower.min()),
         eps=proved,
         converged=proved <= eps + _ROUNDING,
-        estimator=training.estimator(fold, C),
+        estimator=bounded.estimator(fold, C),
         bounds=bounds,
         n_solved=len(bounds.Cs),
         seconds=time.perf_counter() - began,
@@ -352,7 +353,8 @@ def check_searchable(model) -> None:
             "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
             "C: the bounds know no free intercept. Pass intercept='penalised'."
         )
-    if model.indefinite == "shift":
+    by_name = not callable(model.kernel) and is_definite(model.kernel, 1.0, model.coef0)
+    if model.indefinite == "shift" and not by_name:
         raise ValueError("indefinite must be 'error' for a certified choice of C, got 'shift'.")
     # There is nothing to prove without certificates.
     model.indefinite = "error"
@@ -413,10 +415,10 @@ class Training:
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
         paths = [self._path(k, view, signs_val) for k in range(labels.n_problems)]
         if several:
-            sure, wrong = partial(surely_ahead, codes), partial(not_ahead, codes)
-        else:
-            sure, wrong = surely_on_a_side, partial(on_the_wrong_side, signs_val)
-        return Fold(paths, Mistakes(sure, wrong, weights))
+            ahead = Mistakes(partial(surely_ahead, codes), partial(not_ahead, codes), weights)
+            return Fold(paths, ahead)
+        wrong = partial(on_the_wrong_side, signs_val)
+        return Fold(paths, Mistakes(surely_on_a_side, wrong, weights))
 
     def estimator(self, fold: Fold, C: float) -> BaseSVM:
         """Return the fitted estimator of a solved C."""

@@ -69,11 +69,7 @@ _INSIDE = 1e-6
 
 @dataclass(frozen=True)
 class ScoredPoint:
-    """Dual variables at one C, with margins of training samples and scores of validation samples.
-
-    0 <= alpha (n,) <= C s and the margins (n,) of sum alpha_i z_i, of the full problem and of any
-    accuracy; the scores (n_val,) are <z, sum alpha_i z_i> with z = y phi(x), above 0 where right.
-    """
+    """Dual variables (n,) of any accuracy, their margins (n,), and scores (n_val,) times labels."""
 
     C: float
     alpha: np.ndarray
@@ -87,16 +83,12 @@ class ScoredPoint:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Training and validation samples, as the bounds see them.
-
-    The losses are those at C = 1: hinges, with caps s_i = C_i / C, or all squared hinges. `block`
-    takes indices of training samples and returns their matrix <z_i, z_j>, `cross` takes those of
-    validation and of training samples and returns the matrix <z, z_i>.
-    """
+    """Training samples, with losses at C = 1, and validation samples, as the bounds see them."""
 
     losses: SampleLosses
     norms: np.ndarray
     validation_norms: np.ndarray
+    # Of some training samples, <z_i, z_j>; of validation and of training samples, <z, z_i>.
     block: Callable[[np.ndarray], np.ndarray]
     cross: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -124,10 +116,7 @@ class Between:
         return total * WIDER
 
     def sure(self, start: float, stop: float, side: int) -> np.ndarray:
-        """Return which validation samples are surely wrong (side -1), or surely right (side 1).
-
-        That is for all t in [start, stop], 0 <= start <= stop <= 1. A score of 0 is neither.
-        """
+        """Return which samples are surely wrong (side -1), or right (1), for t in [start, stop]."""
         # For -side z; linear in t, so largest at an end.
         ends = -side * self.scores(start, stop)
         sure = np.all(ends + self.reach(start, stop) < 0.0, axis=0)
@@ -162,30 +151,25 @@ class Between:
         return index, self._geometry.block(index) if index.size else np.empty((0, 0))
 
     def regressed(self, rows: np.ndarray, sign: int, start: float, stop: float) -> np.ndarray:
-        """Return upper bounds on <sign z, w*> for some validation samples, by the regression.
-
-        They are those at both ends of the part, (2, n_rows), and linear in t in between. Infinite
-        where there is nothing to regress on.
-        """
+        """Return bounds (2, n_rows), linear in t, on <sign z, w*> by the regression; or inf."""
         first, last, geometry = self._first, self._last, self._geometry
         gap, ends = self.gap(start, stop), sign * self.scores(start, stop)[:, rows]
         index, matrix = self._inside
         losses, first, last = geometry.losses.take(index), first.take(index), last.take(index)
-        below, above, rests = [], [], []
+        rooms, lacks = [], []
         for t in (start, stop):
             alpha = first.alpha + t * (last.alpha - first.alpha)
-            below.append(alpha)
-            above.append((first.C + t * (last.C - first.C)) * losses.caps - alpha)
-            rests.append(losses.short(first.margins + t * (last.margins - first.margins)))
+            rooms.append([alpha, (first.C + t * (last.C - first.C)) * losses.caps - alpha])
+            lacks.append(losses.short(first.margins + t * (last.margins - first.margins)))
         # Linear in t, so smallest at an end.
-        below, above = (np.minimum(*pair) / WIDER for pair in (below, above))
+        below, above = np.minimum(*np.array(rooms)) / WIDER
         room = np.minimum(below, above)
         keep = room > _INSIDE * losses.caps * last.C
         if not keep.any() or gap <= 0.0:
             return np.full(ends.shape, np.inf)
         index, matrix = index[keep], matrix[np.ix_(keep, keep)]
         below, above, room = below[keep], above[keep], room[keep]
-        rests = np.stack(rests)[:, keep]
+        rests = np.stack(lacks)[:, keep]
         norms, own = geometry.norms[index], geometry.validation_norms[rows]
         products = sign * geometry.cross(rows, index)
         beta, square = _ridge(matrix, room, np.sqrt(gap) * norms.max(), products, own)
@@ -199,14 +183,10 @@ class Between:
 
 
 def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
-    """Regress validation vectors on samples, each allowed in proportion to its room.
-
-    With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z the residual of z is mu y,
-    and B is at most |y| times the largest norm. Both terms of the bound are equally large at mu = 2
-    sqrt(G) times this norm; as most samples are shorter along y, a smaller mu is better.
-
-    Returns beta, and |z - sum_i beta_i z_i|^2 or more by rounding errors.
-    """
+    """Regress validation vectors on samples in proportion to room: beta and squared residuals."""
+    # With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z the residual of z is mu y,
+    # and B is at most |y| times the largest norm. Both terms of the bound are equally large at
+    # mu = 2 sqrt(G) times this norm; as most samples are shorter along y, a smaller mu is better.
     ridge = max(_RIDGE * reach, 1e-12 * float(np.trace(matrix))) / room
     system = matrix.copy()
     system[np.diag_indices_from(system)] += ridge

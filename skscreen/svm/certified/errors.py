@@ -14,6 +14,7 @@ error is bounded by how far scores can be from those of u(t), whose residuals ar
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +24,9 @@ from skscreen.svm.certified.bounds import Between
 
 @dataclass(frozen=True)
 class Mistakes:
-    """The share of the validation samples that are classified wrongly.
+    """The share, by weights (n_val,), of the validation samples that are classified wrongly."""
 
-    `sure` takes what bounds the scores of each problem between two values of C, and `start`, `stop`
-    and `side` as `Between.sure` does, and returns which samples are surely on that side. `wrong`
-    takes the scores of all problems and returns which samples are predicted wrongly; ties depend on
-    the label. Weights (n_val,) are not all zero.
-    """
-
+    # As `Between.sure`, by what bounds the scores of all problems; by these scores, who is wrong.
     sure: Callable[[Sequence[Between], float, float, int], np.ndarray]
     wrong: Callable[[Sequence[np.ndarray]], np.ndarray]
     weights: np.ndarray
@@ -70,11 +66,7 @@ def not_ahead(codes: np.ndarray, scores: Sequence[np.ndarray]) -> np.ndarray:
 def surely_ahead(
     codes: np.ndarray, betweens: Sequence[Between], start: float, stop: float, side: int
 ) -> np.ndarray:
-    """Return which validation samples are on one side for all t in [start, stop], (n_val,).
-
-    `codes` are their classes, and there is a `Between` for the score of each class; see
-    `Between.sure`.
-    """
+    """Return which samples (n_val,) of many classes are provably on a side, see `Between.sure`."""
     race = _Race(codes, betweens, start, stop, side)
     sure = race.decided(race.bounds)
     open_rows = np.flatnonzero(~sure & race.decided(race.centres))
@@ -87,9 +79,8 @@ def surely_ahead(
 class _Race:
     """Bounds on -side f of the own class and on side f of the others, at both ends of a part.
 
-    A class is behind if the sum of its bound and that of the own class is negative at both ends. A
-    sample is right if all other classes are behind with side = 1, and wrong if one of them is with
-    side = -1.
+    A class is behind if the sum of its bound and that of the own class is negative at both ends: a
+    sample is right if all others are behind (side 1), and wrong if one of them is (side -1).
     """
 
     def __init__(self, codes, betweens, start, stop, side):
@@ -103,7 +94,7 @@ class _Race:
         self.centres = signs * scores
         self.bounds = self.centres + reach[:, None]
 
-    def _behind(self, bounds: np.ndarray) -> np.ndarray:
+    def _behind(self, bounds: np.ndarray) -> Any:
         """Return which classes are behind, (n_classes, n_val); the own class is neutral."""
         # A comparison, unlike a sum, has no rounding errors.
         ours = -bounds[self._codes, :, self._everyone].T
@@ -141,12 +132,10 @@ class _Race:
 
 @dataclass(frozen=True)
 class AbsoluteErrors:
-    """The mean absolute error on validation samples.
+    """The mean absolute error on validation samples with targets and weights (n_val,).
 
-    Between two solved values of C the residuals of u(t) are linear in t, so the mean of their
-    absolute values is convex. Its maximum is at an end, and its minimum is found by a weighted
-    median. The bounds of `bounds` limit the difference between optimal scores and those of u(t).
-    Weights (n_val,) are not all zero.
+    Residuals of u(t) are linear in t, so the mean of their sizes is convex: its maximum is at an
+    end, its minimum a weighted median.
     """
 
     targets: np.ndarray
@@ -184,11 +173,9 @@ def _distance(between: Between, start: float, stop: float) -> np.ndarray:
 
 
 def smallest_sum(first: np.ndarray, change: np.ndarray, weights: np.ndarray) -> float:
-    """Return a lower bound on sum_j weights_j |first_j + t change_j| over t in [0, 1].
-
-    With signs s_j in [-1, 1] the sum is at least sum_j weights_j s_j (first_j + t change_j). The
-    signs at the minimum have a slope of 0, or the minimum is at an end.
-    """
+    """Return a lower bound on sum_j weights_j |first_j + t change_j| over t in [0, 1]."""
+    # With signs s_j in [-1, 1] the sum is at least sum_j weights_j s_j (first_j + t change_j);
+    # those at the minimum have a slope of 0, or it is at an end.
     slopes = weights * np.abs(change)
     with np.errstate(over="ignore"):
         kinks = np.divide(-first, change, out=np.full(first.size, np.inf), where=change != 0.0)

@@ -193,10 +193,7 @@ class Fold:
     _between: dict[tuple[float, float], list[Between]] = field(default_factory=dict)
 
     def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
-        """Solve for ascending values of C; return the errors there.
-
-        A point is solved again, more precisely, if too much of its error is unknown.
-        """
+        """Solve for ascending C, more precisely where over `share` of an error is unknown."""
         along = [None if path.points else path.new_solver() for path in self.paths]
         out = []
         for C in Cs:
@@ -247,9 +244,8 @@ class Fold:
 class CertifiedSearch:
     """Solves for values of C until no C of the range can be better than the best by more than eps.
 
-    The error is the mean of those of the folds. Solutions have a relative duality gap of `tol`, or
-    less where signs need it; `n_jobs` are threads for the folds. `report` takes the share of the
-    range that is settled and a line of text.
+    The error is the mean over the folds, for which there are `n_jobs` threads. `report` takes the
+    share of the range that is settled and a line of text.
     """
 
     def __init__(
@@ -269,10 +265,7 @@ class CertifiedSearch:
         self._errors: dict[float, PointError] = {}
 
     def run(self, Cs: np.ndarray) -> ErrorBounds:
-        """Search between the first and the last of ascending values of C, at least two.
-
-        All of them are solved.
-        """
+        """Search between the first and the last of ascending values of C, which are all solved."""
         # Set here once: threads that do it on their own would restore what others have set.
         with blas_threads_for(np.inf, self._n_jobs):
             return self._run(Cs)

@@ -25,11 +25,7 @@ View = Callable[
 
 
 def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
-    """Return the view of validation samples for an estimator with a penalised intercept.
-
-    For a precomputed kernel `X_val` are kernel values with all training samples, and `diagonal`
-    K(x, x) of the validation samples, (n_val,).
-    """
+    """Return the view of validation samples, or of their kernel values and diagonal (n_val,)."""
     bias, kernel = float(model.intercept_scaling) if model.fit_intercept else 0.0, data.kernel
     if kernel.name == "linear":
         return _of_rows(X_val, bias)

@@ -11,6 +11,10 @@ from skscreen.svm.screened.result import SampleScreening
 class OwnScreening(TrainingDataMixin):
     """Base of classifiers whose solution decides samples of its own problem."""
 
+    C: float
+    multi_class: str
+    penalty: str
+
     @property
     def screened_(self) -> SampleScreening:
         """Decisions that the certificate of the solution proves, see `screen_samples`.

@@ -140,7 +140,7 @@ class Known:
         whole = np.zeros((len(coefs), n))
         whole[:, self._model.support_] = coefs
         signed = whole[:, division.labels.rows]
-        if not one_vs_one:
+        if not isinstance(division, OneVsOne):
             return division.signs(problem) * signed[problem]
         i, j = division.pairs[problem]
         rows = division.members[i], division.members[j]

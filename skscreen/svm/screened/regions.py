@@ -7,13 +7,15 @@ features by d more (`units`). The page "Support vector machines" of the mathemat
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.gram import Gram
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.path_solver import Samples
 from skscreen.svm.screening.bounds import (
     SLACK,
     Reference,
@@ -22,10 +24,8 @@ from skscreen.svm.screening.bounds import (
     reference,
 )
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, intersection_test
+from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, intersection_test, one_ball
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
-
-Samples = LinearSamples | KernelSamples
 
 # Roundings of a margin beside those of its two sums: of caps, ratios of C, signs and intercepts.
 _OTHERS = 32
@@ -52,8 +52,8 @@ def bounds_at(
     With them the relative duality gap of the point at its own C. `losses` are those at C = 1; with
     a `free` intercept, which is unpenalised, the bounds hold for every optimal one.
     """
-    if point.w is not None and not free and tests != "gap":
-        extremes, lack = _pair_bounds(samples, losses, point, C, tests)
+    if isinstance(samples, LinearSamples) and point.w is not None and not free and tests != "gap":
+        extremes, lack = _pair_bounds(samples, losses, point, point.w, C, tests)
         return _no_nan(*extremes), lack
     known, rho = _reference(samples, losses.at(point.C), free, point.alpha), C / point.C
     extremes, lack = _dual_bounds(samples, known, rho, tests), _lack(known, known.gap)
@@ -80,18 +80,20 @@ def _no_nan(lower: np.ndarray, upper: np.ndarray) -> Extremes:
 
 def units(samples: Samples, alpha: np.ndarray) -> float:
     """Return how far margins of sum alpha_i z_i may be off, over |z_i| sum alpha_j |z_j|."""
-    n_terms = np.count_nonzero(alpha) + _OTHERS
-    if isinstance(samples, KernelSamples):
-        return EPS * n_terms + samples.gram.computed_error
-    return EPS * (n_terms + samples.n_features)
+    return EPS * (np.count_nonzero(alpha) + _OTHERS) + _of_products(samples)
+
+
+def _of_products(samples: Samples) -> float:
+    """Return how far products <z_i, z_j> may be off, over |z_i| |z_j|."""
+    if isinstance(samples, LinearSamples):
+        return EPS * samples.n_features
+    # No sample stands twice here.
+    return cast(Gram, samples.gram).computed_error
 
 
 def _norms(samples: Samples) -> np.ndarray:
     """Return the lengths of samples, or a little more."""
-    unsure = EPS * _OTHERS
-    if isinstance(samples, KernelSamples):
-        return samples.norms * (1.0 + unsure + samples.gram.computed_error)
-    return samples.norms * (1.0 + unsure + EPS * samples.n_features)
+    return samples.norms * (1.0 + EPS * _OTHERS + _of_products(samples))
 
 
 def _reference(samples: Samples, losses: SampleLosses, free: bool, alpha: np.ndarray) -> Reference:
@@ -115,19 +117,18 @@ def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> 
         terms = HingeTerms(known.losses, known.signs)
         scale, b = best_multiple(terms, known.square, known.margins)
         return ball_test(gap_ball(replace(known, b=b), scale), known.norms)
-    if known.losses.smooth:
-        # The dual variables that belong to w are those of BT1.
-        tests = "ball1"
+    # The dual variables that belong to w of a smooth loss are those of BT1.
+    bound = (None if known.losses.smooth else BOUNDS[tests]) or one_ball
 
     def products(target: np.ndarray) -> tuple[np.ndarray, float]:
         error = units(samples, target) * float(known.norms @ target) + rho * known.shift
         return samples.q_dot(target), error / (SLACK * EPS)
 
-    return BOUNDS[tests](known, rho, products)
+    return bound(known, rho, products)
 
 
 def _pair_bounds(
-    samples: LinearSamples, losses: SampleLosses, point: Point, C: float, tests: str
+    samples: LinearSamples, losses: SampleLosses, point: Point, w: np.ndarray, C: float, tests: str
 ) -> tuple[Extremes, float]:
     """Bound the margins from weights and dual variables that are not those of one another.
 
@@ -136,7 +137,7 @@ def _pair_bounds(
     """
     norms, losses = _norms(samples), losses.at(C)
     first = (C / point.C) * point.alpha
-    margins, u = samples.margins(point.w), samples.combine(first)
+    margins, u = samples.margins(w), samples.combine(first)
     own = samples.margins(u)
     second = first
     if not losses.smooth:
@@ -145,16 +146,14 @@ def _pair_bounds(
     # How far computed vectors may be off, and margins of them over |z_i|.
     errors = [units(samples, a) * float(norms @ a) for a in (first, second)]
     single = EPS * (samples.n_features + _OTHERS)
-    size, apart, length = (
-        float(np.linalg.norm(v)) * (1.0 + single) for v in (point.w, point.w - u, step)
-    )
+    size, apart, length = (float(np.linalg.norm(v)) * (1.0 + single) for v in (w, w - u, step))
     apart, length = apart + errors[0], length + sum(errors)
     there = Reference(norms, margins, first, losses, size**2, size, single * size)
     near, far = (there.slackness(alpha, losses, 0.0) for alpha in (first, second))
     here = replace(there, alpha=point.alpha, losses=losses.at(point.C / C))
-    off = point.w - (point.C / C) * u
+    off = w - (point.C / C) * u
     lack = _lack(here, here.gap + 0.5 * float(off @ off))
-    product = -0.5 * float((point.w - u) @ step)
+    product = -0.5 * float((w - u) @ step)
     unsure = (errors[0] + single * apart) * length + sum(errors) * apart
     squares = (0.25 * apart**2 + near, far - near + product + unsure, 0.25 * length**2)
     shift = single * (size + apart + length) + sum(errors)

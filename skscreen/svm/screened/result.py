@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,8 +91,8 @@ class Decided:
     rows: np.ndarray
     codes: np.ndarray
     bounds: np.ndarray
-    samples: object
-    losses: object
+    samples: LinearSamples | KernelSamples
+    losses: SampleLosses
     free: bool
 
     def reduced(self, n: int) -> ReducedProblem:
@@ -133,6 +136,10 @@ class SampleScreening:
         Of kernels that have one: the number, which "scale" would give another value of for the
         samples kept.
     """
+
+    codes_: np.ndarray
+    bounds_: np.ndarray
+    undecided_: np.ndarray | list[np.ndarray]
 
     def __init__(self, C: float, n_samples: int, problems: list[Decided], kernel):
         self.C, self.kernel_, self._problems, self._n = C, kernel.name, problems, n_samples

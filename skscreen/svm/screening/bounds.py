@@ -51,21 +51,19 @@ class SampleBall:
 
 @dataclass(frozen=True)
 class Reference:
-    """A dual point alpha (n,) with the margins (n,) of w = u(alpha); see `reference`.
+    """A dual point alpha (n,) with the margins (n,) of w = u(alpha); see `reference`."""
 
-    `norms` (n,) are |z_i|, margins are without an intercept b, `square` is |w|^2, `length` the sum
-    of alpha_i |z_i|. The vector with these margins may be `shift` away from u(alpha) by rounding
-    errors. With labels `signs` (n,) the intercept is unpenalised, and alpha_i have to go a `share`
-    of the way to an end of their box for sum y_i alpha_i = 0.
-    """
-
+    # |z_i|, and margins without the intercept b.
     norms: np.ndarray
     margins: np.ndarray
     alpha: np.ndarray
     losses: SampleLosses
+    # |w|^2; the sum of alpha_i |z_i|; how far from u(alpha) the vector of the margins may be.
     square: float
     length: float
     shift: float
+    # With labels (n,) the intercept is unpenalised, and alpha_i have to go a share of the way to an
+    # end of their box for sum y_i alpha_i = 0.
     share: float = 0.0
     signs: np.ndarray | None = None
     b: float = 0.0
@@ -106,12 +104,9 @@ def reference(
     rounding: float = 0.0,
     apart: float = 0.0,
 ) -> Reference:
-    """Make a reference from a dual point of any accuracy, in a few passes over the arrays.
+    """Make a reference of a dual point 0 <= alpha (n,) <= caps of the full problem.
 
-    norms, margins, alpha (n,) are of the *full* problem, 0 <= alpha <= caps and margins those of
-    sum alpha_i z_i; for a free intercept b come labels, and margins do not include b. `part` are
-    undecided samples, whose reduced problem the reference is one of: all others are at the end of
-    the box that is proved to be theirs, and their margins are not looked at but for `square`.
+    `part` are undecided samples, whose reduced problem it is of: others are at their proved end.
     Margins may have errors `rounding` beyond those of double precision, over |z_i|, and be those
     of a vector that is `apart` from sum alpha_i z_i.
     """
@@ -141,12 +136,10 @@ def _rooms(alpha: np.ndarray, caps: np.ndarray) -> np.ndarray:
 
 
 def _share_to_move(alpha, caps, signs, missing: float) -> float:
-    """Share of their room by which all dual variables have to move for sum y_i alpha_i = 0.
-
-    The sum falls where y_i = 1 moves to 0 and y_i = -1 to C_i, and rises the other way.
-    """
+    """Share of their room by which all dual variables have to move for sum y_i alpha_i = 0."""
     if missing == 0.0:
         return 0.0
+    # The sum falls where y_i = 1 moves to 0 and y_i = -1 to C_i, and rises the other way.
     falls = float(np.where(signs > 0.0, alpha, caps - alpha).sum())
     room = min(falls, float(caps.sum()) - falls)
     # Without room there is no feasible point, and nothing is decided.
@@ -155,11 +148,7 @@ def _share_to_move(alpha, caps, signs, missing: float) -> float:
 
 @np.errstate(over="ignore", invalid="ignore")
 def gap_ball(reference: Reference, scale: float = 1.0) -> SampleBall:
-    """Gap ball of (scale w, alpha), for the losses of the reference: of any scale and intercept.
-
-    Centre (1 + scale)/2 w. For a scale of 1, r^2 is the gap: smaller by 2 than what strong
-    convexity of the primal alone gives.
-    """
+    """Gap ball of (scale w, alpha), of centre (1 + scale)/2 w: for a scale of 1, r^2 is the gap."""
     slackness = reference.gap
     if scale != 1.0:
         slackness = reference.slackness(reference.alpha, reference.losses, reference.share, scale)
@@ -167,10 +156,9 @@ def gap_ball(reference: Reference, scale: float = 1.0) -> SampleBall:
 
 
 def scaled_gap_ball(reference: Reference, rho: float) -> SampleBall:
-    """BT1 for a reference of any accuracy, at rho times the losses of the reference.
+    """BT1 for a reference of any accuracy, at any rho times its losses: that of (w0, rho alpha0).
 
-    Centre (1 + rho)/2 w0 and r^2 = ((rho - 1)/2)^2 |w0|^2 + rho gap0, where gap0 is the *full*
-    duality gap at the reference: the gap ball of (w0, rho alpha0). Holds for rho < 1 too.
+    Centre (1 + rho)/2 w0, r^2 = ((rho - 1)/2)^2 |w0|^2 + rho gap0 with the duality gap there.
     """
     return _ball(reference, 1.0, rho, rho * reference.gap)
 
@@ -195,13 +183,10 @@ def path_gap(reference: Reference, rho: float) -> float:
 
 @dataclass(frozen=True)
 class Segment:
-    """The balls of the dual variables between rho alpha0 and another target; see `segment`.
+    """The balls, for t in [0, 1], between BT1 and BT2; each holds the optimum. See `segment`."""
 
-    At t in [0, 1] the centre has margins `margins + t * slope` and the squared radius is
-    `squares[0] + squares[1] * t + squares[2] * t^2`, to which `shift`, the rounding error of the
-    centre, is still to be added. Each ball holds the optimum.
-    """
-
+    # Margins of a centre are `margins + t * slope`, squared radii a polynomial of t; rounding
+    # errors `shift` of the centre come to the radius.
     margins: np.ndarray
     slope: np.ndarray
     squares: tuple[float, float, float]
@@ -218,17 +203,13 @@ class Segment:
 def intersection_target(reference: Reference, rho: float) -> np.ndarray:
     """Dual variables C_i s_i that make BT2 the best partner of BT1 (equation 25).
 
-    s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2. A
-    free intercept is the best one there, and s is balanced by one sample at the kink.
+    s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2.
     """
     return _target(reference, rho, 0.5 * (1.0 + rho) * reference.margins)
 
 
 def gradient_target(reference: Reference, rho: float) -> np.ndarray:
-    """Dual variables C_i s_i for a subgradient s of the hinge at w0: BT2 is then the ball GB.
-
-    Centre w0 - g/2 and radius |g|/2 with the gradient g of the primal at w0.
-    """
+    """Dual variables C_i s_i for a subgradient s at w0: BT2 is then GB, w0 - g/2 and |g|/2."""
     return _target(reference, rho, reference.margins)
 
 
@@ -249,13 +230,10 @@ def segment(
 ) -> Segment:
     """Return the balls between BT1 and BT2 (the region of Theorem 8 as a pencil of balls).
 
-    Both share w = w0, so the gap ball of any dual variables between rho alpha0 and `target` holds
-    the optimum, and taking the best one for each sample gives the minimum over the intersection
-    of the two balls. Safety depends on no case distinction: a poor choice only loosens a bound.
-
-    The target (n,) is feasible for rho times the losses; `difference` (n,) are the margins of
-    sum_i (target_i - rho alpha0_i) z_i, of which few terms differ from zero. `summed` are the
-    lengths of the vectors whose margins were added up for it: rounding errors grow with them.
+    Both share w = w0: the gap ball of any dual variables between rho alpha0 and a feasible `target`
+    (n,) holds the optimum, and the best one for each sample is the bound over both balls.
+    `difference` (n,) are margins of sum_i (target_i - rho alpha0_i) z_i, `summed` the lengths of
+    all vectors that were added up for it: rounding errors grow with these.
     """
     q, step = reference.margins, target - rho * reference.alpha
     losses = reference.losses.at(rho)

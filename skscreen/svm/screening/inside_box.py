@@ -42,6 +42,7 @@ class Products(Protocol):
     """Samples with their inner products and the relative errors of these."""
 
     error: float
+    y: np.ndarray
 
     def products(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples i with all samples j."""
@@ -67,16 +68,15 @@ def compare_at(reference: Reference, rho: float, samples: Products) -> Extremes:
     products = samples.products(inside.index)
     ball, shift = scaled_gap_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
     ball = SampleBall(ball.margins, math.hypot(ball.radius, math.sqrt(unsure)))
-    return compare(inside, products, ball, shift, reference.norms, reference.signs)
+    return compare(inside, products, ball, shift, reference.norms, samples.y)
 
 
 def furthest_inside(
     alpha: np.ndarray, losses: SampleLosses, gap: float, share: float = 0.0
 ) -> Inside:
-    """Choose the samples furthest inside their box, to compare others with.
+    """Choose the samples furthest inside their box, for dual variables (n,) with a gap, or less.
 
-    `gap` is that of these dual variables (n,) with whatever w, or more by rounding errors; they may
-    have to move a `share` of their room to be feasible.
+    They may have to move a `share` of their room to be feasible.
     """
     caps, thresholds = losses.caps, losses.thresholds
     room = np.minimum(alpha, caps - alpha)
@@ -109,10 +109,9 @@ def compare(
     norms: np.ndarray,
     y: np.ndarray,
 ) -> Extremes:
-    """Bound the margins, with any optimal intercept, of all samples; infinite without any inside.
+    """Bound all margins, with any optimal intercept, by <z_j, z_i> (k, n) of the samples inside.
 
-    `products` (k, n) are <z_j, z_i> of the samples inside with all. The ball holds the optimal w,
-    its margins are without intercept, and the vector that has them may be `shift` off its centre.
+    The ball holds the optimal w; the vector that has its margins may be `shift` off its centre.
     """
     lower, upper = np.full(norms.size, -np.inf), np.full(norms.size, np.inf)
     loops.compare_margins(

@@ -65,7 +65,7 @@ Products = Callable[[np.ndarray], tuple[np.ndarray, float]]
 Bound = Callable[[Reference, float, Products], Extremes]
 
 
-def _one_ball(reference: Reference, rho: float, products: Products) -> Extremes:
+def one_ball(reference: Reference, rho: float, products: Products) -> Extremes:
     """BT1, for references of any accuracy; needs no products."""
     return ball_test(scaled_gap_ball(reference, rho), reference.norms)
 
@@ -89,7 +89,7 @@ def _intersection(reference: Reference, rho: float, products: Products) -> Extre
 # Bounds on all <z_i, w*> from a reference at another C, by name. "gap" decides nothing here: it
 # leaves all to the gap balls of points at the new C, which always screen.
 BOUNDS: dict[str, Bound | None] = {
-    "ball1": _one_ball,
+    "ball1": one_ball,
     "ball2": _other_ball,
     "intersection": _intersection,
     "gap": None,

@@ -1,7 +1,7 @@
 """Solutions of hinge-loss problems, returned by solvers and yielded by paths."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,14 @@ class SampleSolution:
     shift: float = 0.0
     apart: float = 0.0
 
+    def stretched(self, factor: float, b: float) -> "SampleSolution":
+        """Return the solution with a vector `factor` times as long, and the intercept of that."""
+        w = None if self.w is None else factor * self.w
+        return replace(
+            self, alpha=factor * self.alpha, margins=factor * self.margins, w=w, b=b,
+            apart=factor * self.apart,
+        )  # fmt: skip
+
     @property
     def flawless(self) -> bool:
         """Whether it is a certified solution of the problem as it was given."""
@@ -102,6 +110,11 @@ class SampleSolution:
 def steps_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
     """Return the screening steps of solutions as a structured array, see `certificate.STEPS`."""
     return steps_table((found.C, event) for found in solutions for event in found.history)
+
+
+def weights_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
+    """Return the weights of the features of solutions, (n_solutions, n_features)."""
+    return np.stack([found.w for found in solutions if found.w is not None])
 
 
 def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:
