@@ -69,7 +69,7 @@ class TrainingSet:
     @property
     def taking_part(self):
         """The samples that take part, of a kernel matrix the columns too."""
-        return self.labels.take(self.X, self.kernel.name == "precomputed")
+        return self.division.labels.take(self.X, self.kernel.name == "precomputed")
 
 
 class SVMProblem:
@@ -80,7 +80,8 @@ class SVMProblem:
 
     def __init__(self, data: TrainingSet, settings: Settings, shared: KernelMatrices | None = None):
         self.data, self._settings = data, settings
-        self.X, self.kernel, self.labels = data.X, data.kernel, data.labels
+        self.X, self.kernel = data.X, data.kernel
+        self.labels: Any = data.division.labels
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
         self._taking_part = as_solved(data.taking_part, data.kernel)
@@ -109,7 +110,7 @@ class SVMProblem:
         check_intercept_scaling(settings.bias)
         how = division, settings.bias, settings.free
         if self._is_small:
-            kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
+            kept = self._kept_blocks(8.0 * self.labels.rows.size**2) if self._content else None
             small = SmallBlocks(self._taking_part, self.kernel, *how, kept)
             return ClassPairs(small, *how, settings.max_iter)
         blocks = self._class_blocks()
@@ -125,7 +126,8 @@ class SVMProblem:
             return None
         if gram.diagonal.max(initial=0.0) + bias**2 > LARGEST_SINGLE:
             return None
-        return ClassBlocks(gram, division, bias, self._kept_blocks(block_bytes(division)))
+        kept = self._kept_blocks(block_bytes(division)) if self._content else None
+        return ClassBlocks(gram, division, bias, kept)
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""
