@@ -18,7 +18,7 @@ Every such sample bounds the margins of all others; the best of these bounds is 
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -42,7 +42,6 @@ class Products(Protocol):
     """Samples with their inner products and the relative errors of these."""
 
     error: float
-    y: np.ndarray
 
     def products(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples i with all samples j."""
@@ -68,7 +67,8 @@ def compare_at(reference: Reference, rho: float, samples: Products) -> Extremes:
     products = samples.products(inside.index)
     ball, shift = scaled_gap_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
     ball = SampleBall(ball.margins, math.hypot(ball.radius, math.sqrt(unsure)))
-    return compare(inside, products, ball, shift, reference.norms, samples.y)
+    y = cast(np.ndarray, reference.signs)
+    return compare(inside, products, ball, shift, reference.norms, y)
 
 
 def furthest_inside(
