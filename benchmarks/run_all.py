@@ -49,6 +49,7 @@ SCRIPTS = {
     "safety_screening": ("tests.proofs.safety.screening",),
     "safety_fits": ("tests.proofs.safety.fits",),
     "safety_losses": ("tests.proofs.safety.losses",),
+    "safety_features": ("tests.proofs.safety.features",),
     "safety_gaps": ("tests.proofs.safety.gaps",),
     "fuzz": ("tests.proofs.fuzz.run",),
     "soak": ("tests.proofs.soak",),

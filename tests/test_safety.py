@@ -5,7 +5,7 @@ import pytest
 
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
-from tests.proofs.safety import comparisons, fits, losses, samples, screening
+from tests.proofs.safety import comparisons, features, fits, losses, samples, screening
 from tests.proofs.safety.comparison_problems import Independent, draw
 from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE
 
@@ -159,3 +159,13 @@ def test_balls_that_are_too_small_are_found_out_with_other_losses(monkeypatch):
     for loss in LOSSES_CHECKED:
         assert fits.total(counts, "wrong", f", {loss}") > 0, loss
         assert fits.total(in_fits, "wrong", f"{loss}, ") > 0, loss
+
+
+@pytest.mark.slow
+def test_no_feature_is_left_out_wrongly():
+    rng = np.random.default_rng(0)
+    for kind in features.KINDS:
+        counts = list(features.decisions(kind, rng))
+        assert sum(found["wrong"] for found in counts) == 0
+        assert sum(found["checked"] for found in counts) > 1000
+        assert sum(found["not judged"] for found in counts) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from tests.proofs import soak
 from tests.proofs.fuzz import run as fuzz
-from tests.proofs.safety import comparisons, fits, gaps, losses, samples, screening
+from tests.proofs.safety import comparisons, features, fits, gaps, losses, samples, screening
 
 pytestmark = [pytest.mark.proof, pytest.mark.filterwarnings("ignore")]
 
@@ -18,9 +18,11 @@ def minutes(request):
 
 
 @pytest.mark.parametrize(
-    "script", [samples, screening, fits, losses], ids=["samples", "screening", "fits", "losses"]
+    "script",
+    [samples, screening, fits, losses, features],
+    ids=["samples", "screening", "fits", "losses", "features"],
 )
-def test_no_decision_about_samples_is_wrong(script, minutes):
+def test_no_decision_about_samples_or_features_is_wrong(script, minutes):
     assert script.main(["--minutes", str(minutes)]) == 0
 
 
