@@ -82,7 +82,7 @@ def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
 @pytest.mark.filterwarnings("ignore:reference does not fit X")
 def test_no_decision_of_a_screening_of_its_own_is_wrong():
     # The hinges, of each kernel and intercept.
-    totals = screening.run(n=60, problems=screening.PROBLEMS[::2], share=0.04)
+    totals = screening.run(n=60, problems=screening.PROBLEMS[::2], share=0.1)
     assert all(counts["checked"] for counts in totals.values())
     assert sum(counts["wrong"] for counts in totals.values()) == 0
     n_checked = sum(counts["checked"] for counts in totals.values())
