@@ -121,3 +121,8 @@ def test_no_class_overrides_private_names_of_a_base_in_another_module():
 def test_warnings_point_at_the_line_of_the_user():
     homes = [path for path in FILES if "warnings.warn(" in path.read_text(encoding="utf-8")]
     assert homes == [PACKAGE / "fitting" / "warning.py"]
+
+
+def test_no_file_is_long():
+    for path in FILES:
+        assert path.read_text(encoding="utf-8").count("\n") <= 500, path

@@ -44,7 +44,6 @@ def fit(bench: Bench) -> Iterator[Row]:
                 key: peer.ask({"method": key, **job}, X=X, y=y) for key, peer in peers.items()
             }
             model = ScreenedSVC(C, gamma=1.0 / X.shape[1], tol=1e-3)
-            model.fit(X[:500], y[:500])
             seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
             ours = Side("ScreenedSVC(tol=1e-3)", seconds, f"gap {model.dual_gap_:.0e}")
             for key, answer in answers.items():
@@ -88,7 +87,6 @@ def path(bench: Bench) -> Iterator[Row]:
         K = rbf_kernel(X, gamma=gamma)
         Cs = np.geomspace(max(1.0 / (y * (K @ y) + 1.0).max(), 1e-3), 1e3, 31)
         options = {"Cs": Cs, "gamma": gamma, "intercept": "free", "cache_size": 2000, "tol": 1e-6}
-        svc_path(X[:300], y[:300], **options)
         sides = {}
         for screening in (True, False):
             call = partial(svc_path, X, y, screening=screening, **options)
@@ -113,8 +111,6 @@ def many_classes(bench: Bench) -> Iterator[Row]:
             sides = []
             for model in (ScreenedSVC(C, tol=1e-3), SVC(C=C, tol=1e-3, cache_size=1000)):
                 model.set_params(gamma=1.0 / X.shape[1])
-                if isinstance(model, ScreenedSVC):
-                    model.fit(X[:300], y[:300]).predict(X[:300])
                 seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
                 later, found = best_of(1, lambda model=model, X=X_test: model.predict(X))
                 said, kind = f"accuracy {np.mean(found == y_test):.4f}", type(model).__name__
@@ -143,7 +139,6 @@ def regression(bench: Bench) -> Iterator[Row]:
         for C in (1.0, 10.0):
             options = {"C": C, "epsilon": 0.1, "gamma": "auto"}
             model = ScreenedSVR(tol=1e-3, **options)
-            model.fit(X[:300], y[:300])
             seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
             ours = Side("ScreenedSVR", seconds, f"gap {model.dual_gap_:.0e}")
             other = SVR(cache_size=1000, **options)

@@ -43,7 +43,6 @@ def hinge(bench: Bench) -> Iterator[Row]:
         X, y = bench.sets(name)
         for C in Cs:
             model = ScreenedLinearSVC(C=C, loss="hinge", tol=GAP)
-            model.fit(X[:500], y[:500])
             seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
             ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
             dual = certified_dual(X, y, C)
@@ -94,7 +93,6 @@ def path(bench: Bench) -> Iterator[Row]:
     options = {"Cs": Cs, "kernel": "linear", "intercept": "penalised", "tol": GAP}
     for name in PATHS:
         X, y = bench.sets(name)
-        svc_path(X[:500], y[:500], **options)
         seconds, found = best_of(2, lambda X=X, y=y: svc_path(X, y, **options))
         ours = Side("svc_path", seconds, f"gaps up to {found.dual_gaps.max():.0e}")
         runs = [linear_svc(X, y, point.C, point.certificate.dual, GAP, bench.limit)
@@ -110,13 +108,7 @@ def squared_hinge(bench: Bench) -> Iterator[Row]:
     for name in BINARY + MULTICLASS:
         X, y = labelled(bench, name)
         for C in (0.1, 10.0):
-            model = ScreenedLinearSVC(C, loss="squared_hinge", tol=GAP)
-            model.fit(X[:1000], y[:1000])
-            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
-            dual = model.objective_ * (1.0 - model.dual_gap_)
-            peer = primal_ladder(X, y, dual, bench, squared_objectives, C=C)
-            yield Row(f"squared hinge C = {C:g}", size(name, X), ours, peer)
+            yield fit_beside(bench, "squared hinge", name, X, y, C, squared_objectives)
 
 
 def l1(bench: Bench) -> Iterator[Row]:
@@ -124,13 +116,8 @@ def l1(bench: Bench) -> Iterator[Row]:
     for name in SELECTION:
         X, y = bench.sets(name)
         for C in (0.1, 1.0, 10.0):
-            model = ScreenedLinearSVC(C, penalty="l1", tol=GAP)
-            model.fit(X[:1000], y[:1000])
-            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
-            dual = model.objective_ * (1.0 - model.dual_gap_)
-            peer = primal_ladder(X, y, dual, bench, l1_objective, C=C, penalty="l1", dual=False)
-            yield Row(f"L1 penalty C = {C:g}", size(name, X), ours, peer)
+            options = {"penalty": "l1", "dual": False}
+            yield fit_beside(bench, "L1 penalty", name, X, y, C, l1_objective, **options)
 
 
 def crammer_singer(bench: Bench) -> Iterator[Row]:
@@ -138,15 +125,20 @@ def crammer_singer(bench: Bench) -> Iterator[Row]:
     for name in CLASSES_AT_ONCE:
         X, y = labelled(bench, name)
         for C in (0.1, 1.0):
-            model = ScreenedLinearSVC(C, multi_class="crammer_singer", tol=ROUGH)
-            model.fit(X[:1000], y[:1000])
-            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
-            dual = model.objective_ * (1.0 - model.dual_gap_)
-            peer = primal_ladder(
-                X, y, dual, bench, joint_objective, ROUGH, C=C, multi_class="crammer_singer"
-            )
-            yield Row(f"crammer_singer C = {C:g}", size(name, X), ours, peer)
+            how = {"gap": ROUGH, "multi_class": "crammer_singer"}
+            yield fit_beside(bench, "multi-class hinge", name, X, y, C, joint_objective, **how)
+
+
+def fit_beside(
+    bench: Bench, work: str, name: str, X, y, C: float, objectives, gap: float = GAP, **options
+) -> Row:
+    """Return one fit to a gap, beside LinearSVC with the same options to the same gap."""
+    model = ScreenedLinearSVC(C=C, tol=gap, **options)
+    seconds, _ = best_of(bench.repeats, lambda: model.fit(X, y))
+    ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
+    dual = model.objective_ * (1.0 - model.dual_gap_)
+    peer = primal_ladder(X, y, dual, bench, objectives, gap, C=C, **options)
+    return Row(f"{work} C = {C:g}", size(name, X), ours, peer)
 
 
 def labelled(bench: Bench, name: str):
@@ -208,7 +200,6 @@ def free_intercept(bench: Bench) -> Iterator[Row]:
         X, y = bench.sets(name, n)
         for C in (1.0, 100.0):
             model = ScreenedSVC(C, kernel="linear", tol=1e-6)
-            model.fit(X[:200], y[:200])
             seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
             ours = Side('ScreenedSVC(kernel="linear")', seconds, f"gap {model.dual_gap_:.0e}")
             job = {"method": "SVC", "kernel": "linear", "C": C, "gamma": 1.0, "tol": 1e-3,

@@ -7,11 +7,8 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone, is_classifier
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import deprecated
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_classifier
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.floats import EPS
@@ -39,7 +36,7 @@ from skscreen.samples.score_classifier import (
 from skscreen.samples.targets import BothSides
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
-from skscreen.svm.probabilities import probabilities, sigmoids
+from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.screened.own import OwnScreening
 from skscreen.svm.solvers.solution import SampleSolution, steps_of, weights_of
@@ -119,7 +116,7 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
         problem = build(self, X, y, sample_weight, check_store(self.store), once=True)
         learn(self, float(self.C), problem)
         if self.probability != "deprecated":
-            self._calibrate(problem)
+            calibrate(self, problem)
         return self
 
     def _known_scores(self, X) -> np.ndarray | None:
@@ -159,19 +156,18 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
 _TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
 
 
-class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
+class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     """Base of the support vector classifiers."""
 
     decision_function_shape: str
     break_ties: bool
     classes_: np.ndarray
-    # Whether there is a problem for each pair of classes; the classes that take part, sizes of the
-    # terms of scores, and A and B of probabilities.
+    # Whether there is a problem for each pair of classes; the classes that take part, and sizes of
+    # the terms of scores.
     _one_against_one: bool
     _present: np.ndarray
     _sums: np.ndarray
     _longest: float
-    _sigmoids: np.ndarray | None = None
 
     def decision_function(self, X) -> np.ndarray:
         """Return f(x): positive for the second of two classes, otherwise one column for each class.
@@ -244,74 +240,6 @@ class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
         with at_most(self.n_jobs):
             scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
         return without_noise(scores[:, None], self._rounding(X))[:, 0]
-
-    def _calibrate(self, problem: SVMProblem) -> None:
-        """Warn of `probability`; learn the sigmoids of the scores, if these are asked for."""
-        warn_user(
-            "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that of "
-            "SVC. Use `CalibratedClassifierCV(ScreenedSVC(), ensemble=False)` instead of "
-            "`ScreenedSVC(probability=True)`.",
-            FutureWarning,
-        )
-        if self._has_probabilities():
-            kernel = problem.kernel
-            fold = clone(self).set_params(
-                probability="deprecated", store=None, kernel=kernel.name, gamma=kernel.gamma,
-                class_weight=None, verbose=0, decision_function_shape="ovr",
-            )  # fmt: skip
-            self._sigmoids = sigmoids(fold, problem)
-
-    def _has_probabilities(self) -> bool:
-        """Whether there are probabilities; otherwise the error names what has them."""
-        return self.probability not in ("deprecated", False)
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X) -> np.ndarray:
-        """Return the probabilities of classes, by Platt scaling and coupling of pairs.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        if self._sigmoids is None:
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False"
-            )
-        found = probabilities(self._scores(X), self._sigmoids, self._one_against_one)
-        out = np.zeros((len(found), self.classes_.size))
-        out[:, self._present] = found
-        return out
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X) -> np.ndarray:
-        """Return the logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))
-
-    @property
-    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
-    def probA_(self) -> np.ndarray:
-        """Factors of scores in the sigmoids of `predict_proba`, (n_problems,) or empty."""
-        return self._sigmoids[:, 0] if self._sigmoids is not None else np.empty(0)
-
-    @property
-    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
-    def probB_(self) -> np.ndarray:
-        """Constants in the sigmoids of `predict_proba`, (n_problems,) or empty."""
-        return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
 
     def __getattr__(self, name: str):
         """Name an alternative in the error about missing probabilities."""

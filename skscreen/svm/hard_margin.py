@@ -41,14 +41,14 @@ def solve_hard_margin(
     for found, is_last in _growing(solver, tol):
         hard = _feasible(found, signs, free, tol, solver.rounding(found))
         if hard.converged or is_last:
-            return hard
+            break
         square, total = float(found.alpha @ found.margins), float(found.alpha.sum())
         if math.sqrt(max(square, 0.0)) <= _NONE * solver.longest * total:
             raise ValueError(
                 "C=inf needs classes that can be separated, and X and y cannot: no margin is above "
                 f"{_NONE:g} of the length of the samples. Use a finite C, or another kernel."
             )
-    raise AssertionError("the last C ends the loop")
+    return hard
 
 
 def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> SampleSolution:

@@ -1,18 +1,103 @@
 """Probabilities of classes by Platt scaling, and by coupling those of pairs, as in LIBSVM."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import _sigmoid_calibration
-from sklearn.utils import check_random_state
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state, deprecated
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
 from skscreen.svm.problem import SVMProblem
 
 # Folds whose scores a sigmoid is fitted to; range of probabilities; steps and change of coupling.
 _FOLDS, _LEAST, _STEPS, _CHANGE = 5, 1e-7, 100, 1e-5
+
+
+class ProbabilitiesMixin:
+    """Base of classifiers with the parameter `probability` of `SVC`."""
+
+    probability: bool | str
+    classes_: np.ndarray
+    # What a fit has learned, see `BaseSVC`; A and B of `sigmoids`.
+    _scores: Callable[..., np.ndarray]
+    _one_against_one: bool
+    _present: np.ndarray
+    _sigmoids: np.ndarray | None = None
+
+    def _has_probabilities(self) -> bool:
+        """Whether there are probabilities; otherwise the error names what has them."""
+        return self.probability not in ("deprecated", False)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probabilities of classes, by Platt scaling and coupling of pairs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        if self._sigmoids is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False"
+            )
+        found = probabilities(self._scores(X), self._sigmoids, self._one_against_one)
+        out = np.zeros((len(found), self.classes_.size))
+        out[:, self._present] = found
+        return out
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
+
+    @property
+    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
+    def probA_(self) -> np.ndarray:
+        """Factors of scores in the sigmoids of `predict_proba`, (n_problems,) or empty."""
+        return self._sigmoids[:, 0] if self._sigmoids is not None else np.empty(0)
+
+    @property
+    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
+    def probB_(self) -> np.ndarray:
+        """Constants in the sigmoids of `predict_proba`, (n_problems,) or empty."""
+        return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
+
+
+def calibrate(model, problem: SVMProblem) -> None:
+    """Warn of `probability`; learn the sigmoids of the scores, if these are asked for."""
+    warn_user(
+        "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that of "
+        "SVC. Use `CalibratedClassifierCV(ScreenedSVC(), ensemble=False)` instead of "
+        "`ScreenedSVC(probability=True)`.",
+        FutureWarning,
+    )
+    if model._has_probabilities():
+        kernel = problem.kernel
+        fold = clone(model).set_params(
+            probability="deprecated", store=None, kernel=kernel.name, gamma=kernel.gamma,
+            class_weight=None, verbose=0, decision_function_shape="ovr",
+        )  # fmt: skip
+        model._sigmoids = sigmoids(fold, problem)
 
 
 def sigmoids(model, problem: SVMProblem) -> np.ndarray:

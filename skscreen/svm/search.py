@@ -252,9 +252,12 @@ def _scores_on_path(
     X_new = asked(model, kernel, X_new)
     alphas = [[found.alpha for found in solutions] for solutions in path]
     signed = np.concatenate([division.dual_coefs(each) for each in alphas])
-    one_against_one = isinstance(division, OneVsOne)
-    parts, out = [], []
-    for members in division.members if isinstance(division, OneVsOne) else [division.everyone]:
+    pairs, parts, out = False, [], []
+    if isinstance(division, OneVsOne):
+        pairs, groups = True, division.members
+    else:
+        groups = [division.everyone]
+    for members in groups:
         used = members[signed[:, members].any(axis=0)]
         rows = division.labels.rows[used]
         # For each C the scores of its problems.
@@ -265,7 +268,7 @@ def _scores_on_path(
         parts.append(np.split(scores, len(path), axis=1))
     for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
         intercepts = np.array([solution.b for solution in solutions])
-        out.append(pair_scores(found, intercepts) if one_against_one else found[0] + intercepts)
+        out.append(pair_scores(found, intercepts) if pairs else found[0] + intercepts)
     return out
 
 

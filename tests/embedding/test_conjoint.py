@@ -132,7 +132,16 @@ def test_agreement():
     [
         ({"model": "additive"}, [[0, 1, 2]], "X must have two columns for each of two or more"),
         ({"model": "independent", "attribute": 2}, [[0, 1, 0, 1]], "attribute must be one of 2"),
-        ({"model": "additive"}, [["a", "b", "c", "d"]], "objects must be given if X holds names"),
+        (
+            {"model": "additive"},
+            [["a", "b", "c", "d"]],
+            r"for attribute 0: a list of all names in their order for each attribute.*objects=\[\[",
+        ),
+        (
+            {"model": "additive", "objects": [["a", "b"], None]},
+            [["a", "b", "c", "d"]],
+            "for attribute 1",
+        ),
         ({"model": "additive", "objects": [0, 1, 2]}, [[0, 1, 0, 1]], "objects must be a list"),
         ({"model": "additive", "objects": 5}, [[0, 1, 0, 1]], "objects must be a list"),
         ({"model": "additive"}, [[0, 1, 0, np.nan]], "X has a missing answer, NaN, in row 0"),

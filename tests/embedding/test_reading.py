@@ -322,3 +322,9 @@ def test_an_array_of_lists_is_a_table():
     assert fitted.n_features_in_ == 3
     listed = OrdinalEmbedding(random_state=0).fit(rows.tolist())
     np.testing.assert_array_equal(fitted.embedding_, listed.embedding_)
+
+
+@pytest.mark.parametrize("y", [2, "last", np.int64(1), np.array(2)])
+def test_what_holds_for_all_rows_is_no_y(y):
+    with pytest.raises(ValueError, match="in all rows, pass it as odd or pivot"):
+        OrdinalEmbedding(loss="oddoneout").fit(T, y)

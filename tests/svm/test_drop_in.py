@@ -198,7 +198,7 @@ def test_a_hard_margin_that_does_not_exist(kernel, options):
 @pytest.mark.parametrize(
     "model",
     [
-        ScreenedLinearSVC(),
+        ScreenedLinearSVC(random_state=0),
         ScreenedSVC(kernel="linear"),
         ScreenedSVC(),
         ScreenedSVC(multi_class="ovr"),

@@ -54,7 +54,9 @@ def _first_of_each(rows: np.ndarray) -> np.ndarray:
     """First place of each different row."""
     size = int(rows.max()) + 1
     # One number for a row sorts faster than rows do.
-    keys = np.zeros(len(rows), dtype=np.float64 if size ** rows.shape[1] >= 2**63 else np.int64)
+    if size ** rows.shape[1] >= 2**63:
+        return np.unique(rows, axis=0, return_index=True)[1]
+    keys = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
         keys = keys * size + column
     return np.unique(keys, return_index=True)[1]

@@ -9,7 +9,7 @@ from scipy import sparse
 from skscreen.embedding.problem.objects import find_known, learn_objects
 from skscreen.embedding.problem.responses import read_choices
 from skscreen.embedding.problem.scale import differences
-from skscreen.embedding.problem.table import Table, read_table
+from skscreen.embedding.problem.table import Table, are_numbers, read_table
 
 MODELS = ("independent", "additive", "full")
 
@@ -33,7 +33,15 @@ def learn_levels(table: Table, objects) -> list[np.ndarray]:
             f"objects must be a list of the levels of each of {n_attributes} attributes, or None, "
             f"with a conjoint model; got {objects!r}."
         )
-    return [learn_objects(_part(table, a), levels, ordered=True) for a, levels in enumerate(given)]
+    parts = [_part(table, a) for a in range(n_attributes)]
+    for a, (part, levels) in enumerate(zip(parts, given, strict=True)):
+        if levels is None and not are_numbers(part.names):
+            raise ValueError(
+                f"objects must be given if X holds names, as it does for attribute {a}: a list of "
+                "all names in their order for each attribute, for example "
+                "objects=[['matt', 'glossy'], ['flat', 'rough', 'bumpy']]."
+            )
+    return [learn_objects(*both, ordered=True) for both in zip(parts, given, strict=True)]
 
 
 def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> Conjoint:

@@ -16,16 +16,6 @@ from skscreen.svm.solvers.solution import SampleSolution
 _MOST = 100_000
 
 
-def _with_column(X, value: float):
-    """Return columns, dense or CSC, and another one whose entries are all `value`."""
-    n, d = X.shape
-    if not sparse.issparse(X):
-        return np.asfortranarray(np.hstack([X, np.full((n, 1), value)]))
-    starts = np.append(X.indptr, X.indptr[-1] + n)
-    rows = np.append(X.indices, np.arange(n, dtype=X.indices.dtype))
-    return sparse.csc_array((np.append(X.data, np.full(n, value)), rows, starts), (n, d + 1))
-
-
 class L1Fits:
     """Fits of the two-class problems of the same samples, for a model with the squared hinge."""
 
@@ -37,9 +27,10 @@ class L1Fits:
         division = problem.division
         rows, scale = division.labels.rows, float(model.intercept_scaling)
         X = problem.X if rows.size == problem.X.shape[0] else problem.X[rows]
-        X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
         if model.fit_intercept:
-            X = _with_column(X, scale)
+            column = np.full((X.shape[0], 1), scale)
+            X = sparse.hstack([X, column]) if sparse.issparse(X) else np.hstack([X, column])
+        X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
         self._most = _MOST if model.max_iter in (None, -1) else model.max_iter
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]
