@@ -109,7 +109,7 @@ def _surely_chosen(y: Table, table: Table, options: list[int]) -> bool:
 
 def _one_column(y):
     """Return rows of one response each, or None where there are several columns."""
-    if isinstance(y, str) or getattr(y, "ndim", None) == 0 or not hasattr(y, "__len__"):
+    if not isinstance(y, list | tuple) and np.asarray(y).ndim == 0:
         raise ValueError(
             f"y should be a 1d array with a response for each row of X, got {y!r}. Where the same "
             "column holds the odd one, or the object compared with, in all rows, pass it as odd or "
