@@ -98,15 +98,15 @@ class _Proximal:
         (d, K), X, support = gradient.shape, self.X[inside], theta[inside] > 0.0
         scales = self._c[inside] / self._width
         shares = scales / np.maximum(support.sum(axis=1), 1)
-        H = np.zeros((K, d, K, d))
+        H = np.zeros((K * d, K * d))
+        blocks = H.reshape(K, d, K, d)
         for k in range(K):
             for other in range(k + 1):
                 factors = -shares * (support[:, k] & support[:, other])
                 if k == other:
                     factors = factors + scales * support[:, k]
                 used = np.flatnonzero(factors)
-                H[k, :, other] = (X[used] * factors[used, None]).T @ X[used]
-        H = H.reshape(K * d, K * d)
+                blocks[k, :, other] = (X[used] * factors[used, None]).T @ X[used]
         H[np.diag_indices_from(H)] += 1.0
         size = np.sqrt(H.diagonal())
         H /= size

@@ -131,8 +131,10 @@ class L1Problem:
         c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
         w = np.zeros(d) if start is None else start.w.copy()
         zero, n_iter, failures = np.zeros(d, bool), 0, 0
-        best, last, least, growth, at_first = None, np.inf, np.inf, 1, None
-        sweeps = None
+        last, least, growth = np.inf, np.inf, 1
+        best: _Found | None = None
+        at_first: np.ndarray | None = None
+        sweeps: _Sweeps | None = None
         while True:
             margins = self.margins(w)
             alpha = 2.0 * c * np.maximum(1.0 - margins, 0.0)
@@ -153,7 +155,8 @@ class L1Problem:
                 margins = self.margins(w)
             # The gap, but not the primal value, may stand still for a while at first.
             moved = best is None or least - found.primal > _MOVED * best.gap
-            failures = 0 if moved or found.gap < _GAIN * best.gap else failures + 1
+            gained = best is None or found.gap < _GAIN * best.gap
+            failures = 0 if moved or gained else failures + 1
             least = min(least, found.primal)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol * best.primal or n_iter >= max_iter or failures > _MOST_FAILURES:
@@ -168,7 +171,7 @@ class L1Problem:
                 continue
             # Twice as many features as are in use; more where that has brought little.
             growth = _GROWTH * growth if left > 0.5 else 1
-            size = min(growth * max(_FIRST_SET, _GROWTH * np.count_nonzero(w)), d)
+            size = min(growth * max(_FIRST_SET, _GROWTH * int(np.count_nonzero(w))), d)
             if size > _LARGEST_MATRIX:
                 self._X = sparse.csc_array(self._X)
                 continue
