@@ -1,6 +1,7 @@
 """What a release writes in several places agrees."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import skscreen
@@ -25,3 +26,11 @@ def test_the_address_of_the_repository_is_one():
     for page in ("README.md", "doc/install.md"):
         named = re.findall(r"git\+([^'\s]+)", (ROOT / page).read_text(encoding="utf-8"))
         assert set(named) == {address}
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    lines = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8").splitlines()
+    recipe = {line.strip("- ").replace(" ", "") for line in lines if line.startswith("    - ")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = project["project"]["dependencies"] + project["build-system"]["requires"]
+    assert {*needed, "python" + project["project"]["requires-python"]} <= recipe
