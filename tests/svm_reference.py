@@ -203,3 +203,28 @@ def squared_regression_optimum(K, targets, C, epsilon, free):
     Q, thresholds = np.outer(signs, signs) * np.tile(K, (2, 2)), signs * np.tile(targets, 2)
     y = signs if free else None
     return squared_hinge_qp(Q, np.tile(C, 2), y, thresholds - epsilon)[1]
+
+
+def margins_at(Q, C, y, intercept, loss="hinge"):
+    """Lowest and highest margin of each sample at the optima for C, by Clarabel."""
+    if loss == "squared_hinge":
+        alpha, _ = squared_hinge_qp(Q, C, y if intercept == "free" else None)
+        if intercept != "free":
+            return alpha, Q @ alpha, Q @ alpha
+        used = alpha > 1e-6 * alpha.max()
+        b = np.median((y * (1.0 - Q @ alpha - 0.5 * alpha / C))[used])
+        return alpha, Q @ alpha + y * b, Q @ alpha + y * b
+    if intercept == "free":
+        alpha, *ends = free_optimum(Q, C, y)
+        both = np.stack([Q @ alpha + y * b for b in ends])
+        return alpha, both.min(axis=0), both.max(axis=0)
+    alpha = optimum(Q, C)
+    return alpha, Q @ alpha, Q @ alpha
+
+
+def expect_right(found, low, high):
+    slack = 1e-6 * (1.0 + np.abs(low))
+    lower, upper = found.bounds_.T
+    assert np.all(lower <= low + slack) and np.all(high <= upper + slack)
+    assert np.all(low[found.codes_ == 1] > 1.0 - 1e-6)
+    assert np.all(high[found.codes_ == 2] < 1.0 + 1e-6)

@@ -82,7 +82,9 @@ def squared_hinge(factors: np.ndarray) -> SampleLosses:
     """Return the losses C_i (1 - m_i)_+^2, without caps; a sample of C_i = 0 does not exist."""
     factors = _checked(factors)
     exists = factors > 0.0
-    shifts = np.divide(0.5, factors, out=np.zeros(factors.size), where=exists)
+    # Weights so small are refused by who knows C.
+    with np.errstate(over="ignore"):
+        shifts = np.divide(0.5, factors, out=np.zeros(factors.size), where=exists)
     return SampleLosses(np.ones(factors.size), np.where(exists, np.inf, 0.0), shifts)
 
 

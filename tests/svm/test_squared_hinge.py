@@ -236,3 +236,10 @@ def test_a_hard_margin_on_sparse_rows_of_three_classes():
         np.inf, loss="squared_hinge", kernel="linear", intercept="penalised", multi_class="ovr"
     ).fit(far, labels)
     assert model.score(far, labels) == 1.0 and model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-310])
+def test_weights_whose_inverse_is_infinite_are_named(tiny):
+    weights = np.where(np.arange(len(y)) == 3, tiny, 1.0)
+    with pytest.raises(ValueError, match="sample_weight"):
+        ScreenedLinearSVC().fit(X, y, weights)

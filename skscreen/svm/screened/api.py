@@ -15,7 +15,8 @@ from skscreen.samples.labels import check_bounds, check_labels
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.problem import LOSSES, as_solved, kernel_of, validated, with_kernel
-from skscreen.svm.screened.references import GivenDuals, Known, as_known
+from skscreen.svm.screened.points import completed
+from skscreen.svm.screened.references import Fitted, GivenDuals, GivenWeights, as_known
 from skscreen.svm.screened.regions import Samples, bounds_at
 from skscreen.svm.screened.result import Decided, SampleScreening
 from skscreen.svm.screening.rules import BOUNDS, decide
@@ -81,16 +82,20 @@ def screen_samples(
         Class labels. For more than two classes there is a row of decisions for each problem.
     C : float
         Of the problem that is to be solved, > 0.
-    reference : fitted estimator, or array-like of shape (n_samples,) or (n_problems, n_samples)
+    reference : fitted estimator, array-like of shape (n_samples,) or (n_problems, n_samples), or \
+            tuple (coef, intercept)
         `ScreenedSVC`, `ScreenedLinearSVC`, `SVC` or `LinearSVC`, fitted on `X` with another C. Or
-        dual variables alpha_i (or y_i alpha_i) of any C: what they lack to feasible or optimal ones
-        is part of the bounds.
+        dual variables alpha_i (or y_i alpha_i) of any C. Or, for the linear kernel, any weights:
+        `coef` of shape (n_features,) or (n_problems, n_features), and a number or (n_problems,);
+        for two classes a positive score stands for the second one. What a reference lacks to a
+        feasible or optimal point is part of the bounds. With a free intercept the best one for
+        `coef` takes the place of that given.
     kernel, gamma, degree, coef0, loss, class_weight, intercept_scaling : optional
-        As in `ScreenedSVC`. By default those of the reference; for dual variables `kernel` has to
-        be named, and others have the defaults of `ScreenedSVC`.
+        As in `ScreenedSVC`. By default those of the reference; for dual variables and weights
+        `kernel` has to be named, and others have the defaults of `ScreenedSVC`.
     intercept : {"penalised", "free", "none"}, optional
         "free" as in `SVC`, "penalised" as in `LinearSVC`, "none" for b = 0. By default that of the
-        reference; for dual variables it has to be named.
+        reference; for dual variables and weights it has to be named.
     tests : {"intersection", "ball1", "ball2", "gap"}, default="intersection"
         What bounds the margins. "ball1" and "ball2" are BT1 and BT2 of the paper, for references of
         any accuracy; "intersection" is IT, the region that both have in common. "ball2" alone
@@ -99,7 +104,7 @@ def screen_samples(
         With the squared hinge "ball2" and "intersection" stand for "ball1": the balls are one.
     multi_class : {"ovo", "ovr"}, optional
         How more than two classes are divided into problems. By default as in the reference; for
-        dual variables it has to be named.
+        dual variables and weights it has to be named.
     sample_weight : array-like of shape (n_samples,), optional
         Weights s_i >= 0 of the problem that is to be solved.
     cache_size : float, default=1000
@@ -164,7 +169,7 @@ def screen_samples(
     settings.pop("intercept", None)
     if mode is None or "kernel" not in settings:
         raise ValueError(
-            "kernel and intercept must be named where reference is dual variables; of SVC: "
+            "kernel and intercept must be named where reference is no estimator; for SVC: "
             "screen_samples(X, y, C, reference=alpha, kernel='rbf', gamma=..., intercept='free')."
         )
     division_name = multi_class or settings.pop("multi_class", None)
@@ -180,8 +185,8 @@ def screen_samples(
     labels = check_labels(X, y, sample_weight, model.class_weight)
     if labels.present.size > 2 and division_name is None:
         raise ValueError(
-            "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is dual "
-            "variables."
+            "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is no "
+            "estimator."
         )
     division = divided(labels, division_name)
     kernel = kernel_of(model, X, labels, _gamma(reference, X, model), function)
@@ -195,7 +200,7 @@ def screen_samples(
     return SampleScreening(float(C), X.shape[0], problems, kernel)
 
 
-def _warn_unless_of(known: GivenDuals | Known, X, lack: float) -> None:
+def _warn_unless_of(known: Fitted | GivenDuals | GivenWeights, X, lack: float) -> None:
     """Warn of a reference that is none of X: what it decides is right, but it decides little."""
     row = known.other_row(X)
     if row is not None:
@@ -298,12 +303,11 @@ def _decided(
 ) -> tuple[Decided, float]:
     """Return the decisions of one problem, and the relative gap of the reference."""
     C, free = model.C, model.fit_intercept and model.intercept == "free"
-    with np.errstate(over="ignore"):
-        losses = LOSSES[model.loss](division.weights(problem))
+    losses = LOSSES[model.loss](division.weights(problem))
     check_bounds(C, losses.sizes)
-    point = known.point(problem, division, samples, losses)
-    (lower, upper), lack = bounds_at(samples, losses, free, point, C, tests)
+    point = completed(known.known(problem, division, samples), samples, losses, free, C)
+    lower, upper = bounds_at(samples, losses, free, point, C, tests)
     codes = decide(lower, upper, losses=losses.at(C))
     rows = division.labels.rows[division.rows(problem)]
     bounds = np.stack([lower, upper], axis=1)
-    return Decided(rows, codes, bounds, samples, losses.at(C), free), lack
+    return Decided(rows, codes, bounds, samples, losses.at(C), free), point.lack

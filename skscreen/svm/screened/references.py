@@ -1,26 +1,18 @@
-"""What a reference is known by: dual variables of a fitted estimator or given ones, or weights."""
+"""What a reference is known by: dual variables or weights, of a fitted estimator or given."""
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.samples.kernel_samples import KernelSamples
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.multiclass import Division, OneVsOne
-from skscreen.samples.rows import LinearSamples
-from skscreen.svm.screened.regions import Point
-
-# Samples nearest to the kink whose dual variables are looked for where only weights are known.
-_NEAREST = 1000
+from skscreen.samples.rows import LARGEST
+from skscreen.svm.path_solver import Samples
+from skscreen.svm.screened.points import Duals, Weights
 
 # Samples in single precision are the same samples.
 _SINGLE = 1e-6
-
-# Rounds of this search, each from the point of the one before, and its options.
-_ROUNDS = 4
-_LBFGS = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5000}
 
 
 class GivenDuals:
@@ -34,15 +26,15 @@ class GivenDuals:
         if values.ndim != 2 or values.shape[1] != n_samples:
             raise ValueError(
                 "reference must be a fitted estimator (ScreenedSVC, ScreenedLinearSVC, SVC, "
-                f"LinearSVC), or dual variables of shape ({n_samples},) or "
-                f"(n_problems, {n_samples}), the number of samples in X."
+                f"LinearSVC), weights as a tuple (coef, intercept), or dual variables of shape "
+                f"({n_samples},) or (n_problems, {n_samples}), the number of samples in X."
             )
         if not np.all(np.isfinite(values)):
             raise ValueError("reference contains NaN or infinity.")
         self._values = values
 
-    def point(self, problem: int, division: Division, samples, losses: SampleLosses) -> Point:
-        """Return what is known of a problem; see `Known`."""
+    def known(self, problem: int, division: Division, samples: Samples) -> Duals:
+        """Return what is known of a problem."""
         if len(self._values) != division.n_problems:
             raise ValueError(
                 f"reference has dual variables of {len(self._values)} problems, but the classes in "
@@ -55,32 +47,13 @@ class GivenDuals:
         alpha = np.maximum(alpha if below <= with_signs else signs * alpha, 0.0)
         if min(below, with_signs) > alpha.sum():
             raise ValueError("reference must hold alpha_i >= 0, or y_i alpha_i, got other signs.")
-        return Point(likely_C(alpha, samples, losses), alpha)
+        return Duals(None, alpha)
 
     def other_row(self, X) -> None:
         """Return None: of numbers alone nobody knows which samples they are of."""
 
 
-def likely_C(alpha: np.ndarray, samples, losses: SampleLosses) -> float:
-    """Return the C that dual variables are best for.
-
-    Of hinges the smallest whose box they are in, which is that of a solution with a sample at its
-    bound. Of squared hinges, for which alpha_i = 2 C_i (1 - m_i), the least squares fit; bounds
-    are sound for any.
-    """
-    if not alpha.any():
-        return 1.0
-    if not losses.smooth:
-        return float((alpha / losses.caps).max())
-    used = np.flatnonzero(alpha)
-    # shift_i alpha_i / C + y_i b = 1 - m_i for the unknown 1 / C and b.
-    lacks = (losses.thresholds - samples.q_dot(alpha))[used]
-    system = np.stack([losses.shifts[used] * alpha[used], samples.y[used]], axis=1)
-    inverse = float(np.linalg.lstsq(system, lacks, rcond=None)[0][0])
-    return 1.0 / inverse if inverse > 0.0 else 1.0
-
-
-class Known:
+class Fitted:
     """A fitted estimator, by its dual variables or its weights."""
 
     def __init__(self, model: BaseEstimator, n_samples: int):
@@ -98,15 +71,15 @@ class Known:
         if shown != n_samples or (self._has_duals and np.any(model.support_ >= n_samples)):
             raise ValueError(f"reference was fitted on other samples than the {n_samples} of X.")
 
-    def point(self, problem: int, division: Division, samples, losses: SampleLosses) -> Point:
-        """Return dual variables, or weights with some that suit them; losses are those at C = 1."""
+    def known(self, problem: int, division: Division, samples: Samples) -> Duals | Weights:
+        """Return what is known of a problem."""
         self._check_classes(division)
-        if not self._has_duals:
-            return self._by_weights(problem, samples, losses)
-        alpha, C = np.maximum(self._alpha(problem, division), 0.0), float(self._model.C)
-        if not np.isfinite(C):
-            C = likely_C(alpha, samples, losses)
-        return Point(C, alpha)
+        C = float(self._model.C)
+        if self._has_duals:
+            alpha = np.maximum(self._alpha(problem, division), 0.0)
+            return Duals(C if np.isfinite(C) else None, alpha)
+        coefs, intercepts = self._model.coef_, np.ravel(self._model.intercept_)
+        return Weights(C, weights_of(coefs, intercepts, problem, division, samples))
 
     def other_row(self, X) -> int | None:
         """Return a row of X that is not the support vector which it was, or None."""
@@ -146,67 +119,65 @@ class Known:
         rows = division.members[i], division.members[j]
         return np.concatenate([signed[j - 1, rows[0]], -signed[i, rows[1]]])
 
-    def _by_weights(self, problem: int, samples, losses: SampleLosses) -> Point:
-        """Return the weights of a problem as a point."""
-        if isinstance(samples, KernelSamples):
+
+class GivenWeights:
+    """Weights (n_features,) or (n_problems, n_features) with intercepts, of no C at all."""
+
+    def __init__(self, values):
+        try:
+            coefs, intercepts = (np.array(value, dtype=np.float64) for value in values)
+        except (TypeError, ValueError):
+            coefs = intercepts = np.array(np.nan)
+        self._coefs, self._intercepts = np.atleast_2d(coefs), np.ravel(intercepts)
+        if self._coefs.ndim != 2 or len(self._coefs) % max(self._intercepts.size, 1):
             raise ValueError(
-                "reference has weights but no dual variables, which kernel='linear' needs to have."
+                "reference must be weights as a tuple (coef, intercept): coef of shape "
+                "(n_features,) or (n_problems, n_features), intercept a number or one for each "
+                f"problem, got shapes {coefs.shape} and {intercepts.shape}."
             )
-        model = self._model
-        if len(model.coef_) <= problem:
-            raise ValueError("reference has weights of fewer problems than the classes in y make.")
-        w = np.asarray(model.coef_[problem], dtype=np.float64).ravel()
-        if samples.bias != 0.0:
-            b = np.broadcast_to(model.intercept_, len(model.coef_))[problem]
-            w = np.append(w, float(b) / samples.bias)
-        C = float(model.C)
-        return Point(C, duals_for(samples, losses.at(C), w), w)
+        if not np.all(np.isfinite(self._coefs)) or not np.all(np.isfinite(self._intercepts)):
+            raise ValueError("reference must hold finite numbers, weights as (coef, intercept).")
+
+    def known(self, problem: int, division: Division, samples: Samples) -> Weights:
+        """Return what is known of a problem."""
+        found = weights_of(self._coefs, self._intercepts, problem, division, samples)
+        return Weights(None, found)
+
+    def other_row(self, X) -> None:
+        """Return None: of numbers alone nobody knows which samples they are of."""
 
 
-def duals_for(samples: LinearSamples, losses: SampleLosses, w: np.ndarray) -> np.ndarray:
-    """Return dual variables for weights: those of squared hinges, or with a small duality gap.
+def weights_of(
+    coefs: np.ndarray, intercepts: np.ndarray, problem: int, division: Division, samples: Samples
+) -> np.ndarray:
+    """Return the weights of a problem, that of a penalised intercept last.
 
-    Of hinges those away from the kink are known, and those of the samples nearest to it are
-    improved by a few steps of L-BFGS-B.
+    A free intercept is not asked for: the best one for the weights takes its place.
     """
-    short = losses.short(samples.margins(w))
-    alpha = losses.best(short)
-    if losses.smooth:
-        return alpha
-    size = min(_NEAREST, short.size)
-    nearest = np.argpartition(np.abs(short), size - 1)[:size]
-    Q, caps = samples.block(nearest, nearest), losses.caps[nearest]
-    rest = alpha.copy()
-    rest[nearest] = 0.0
-    lacks = losses.thresholds[nearest] - samples.q_dot(rest)[nearest]
-
-    # In units of the caps, so that steps mean the same for every C.
-    shares = np.where(np.abs(short[nearest]) < 1e-3, 0.5, alpha[nearest] / caps)
-    for _ in range(_ROUNDS):
-        shares = _moved(Q, lacks - Q @ (caps * shares), caps, shares)
-    alpha[nearest] = caps * shares
-    return alpha
-
-
-def _moved(Q: np.ndarray, slopes: np.ndarray, caps: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return shares of the caps with a larger dual value; slopes are those of the dual there.
-
-    The function is what the dual loses by a move: of its value itself digits would cancel.
-    """
-
-    def negative_gain(move: np.ndarray) -> tuple[float, np.ndarray]:
-        product = Q @ (caps * move)
-        return float(caps * move @ (0.5 * product - slopes)), caps * (product - slopes)
-
-    box = np.stack([-shares, 1.0 - shares], axis=1)
-    found = minimize(
-        negative_gain, np.zeros(caps.size), jac=True, bounds=box, method="L-BFGS-B", options=_LBFGS
-    )
-    return np.clip(shares + found.x, 0.0, 1.0)
+    if isinstance(samples, KernelSamples):
+        raise ValueError(
+            "reference has weights but no dual variables, which kernel='linear' needs to have."
+        )
+    if len(coefs) != division.n_problems:
+        raise ValueError(
+            f"reference has weights of {len(coefs)} problems, but the classes in y make "
+            f"{division.n_problems}: see multi_class."
+        )
+    w = np.asarray(coefs[problem], dtype=np.float64).ravel()
+    if w.size != samples.n_columns:
+        raise ValueError(f"reference has weights of {w.size} features, X has {samples.n_columns}.")
+    if samples.bias != 0.0:
+        w = np.append(w, np.broadcast_to(intercepts, len(coefs))[problem] / samples.bias)
+    # Sizes and not squares: those of the largest weights are not finite.
+    if not np.abs(w).max(initial=0.0) * samples.norms.max(initial=0.0) < LARGEST:
+        raise ValueError(f"reference has weights with margins above {LARGEST:g}: rescale X.")
+    return w
 
 
-def as_known(reference, n_samples: int) -> GivenDuals | Known:
-    """Return what gives the points of a reference."""
+def as_known(reference, n_samples: int) -> GivenDuals | GivenWeights | Fitted:
+    """Return what knows the points of a reference."""
     if isinstance(reference, BaseEstimator):
-        return Known(reference, n_samples)
+        return Fitted(reference, n_samples)
+    if isinstance(reference, tuple) and len(reference) == 2:
+        return GivenWeights(reference)
     return GivenDuals(reference, n_samples)

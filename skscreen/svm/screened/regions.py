@@ -6,7 +6,7 @@ errors of sums are not taken for typical: a sum of m terms may be off by m units
 features by d more (`units`). The page "Support vector machines" of the mathematics has the proof.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.path_solver import Samples
+from skscreen.svm.screened.points import Point
 from skscreen.svm.screening.bounds import (
     SLACK,
     Reference,
@@ -31,46 +32,28 @@ from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 _OTHERS = 32
 
 
-@dataclass(frozen=True)
-class Point:
-    """Dual variables (n,) in the box of a C, of any accuracy, and weights that are not theirs.
-
-    `w` (n_features,) has that of a penalised intercept; None where weights are not known apart.
-    """
-
-    C: float
-    alpha: np.ndarray
-    w: np.ndarray | None = None
-
-
 @np.errstate(over="ignore", invalid="ignore")
 def bounds_at(
     samples: Samples, losses: SampleLosses, free: bool, point: Point, C: float, tests: str
-) -> tuple[Extremes, float]:
+) -> Extremes:
     """Return the lowest and highest margin that each sample may have at the optimum for C.
 
-    With them the relative duality gap of the point at its own C. `losses` are those at C = 1; with
-    a `free` intercept, which is unpenalised, the bounds hold for every optimal one.
+    `losses` are those at C = 1; with a `free` intercept, which is unpenalised, the bounds hold for
+    every optimal one.
     """
     if isinstance(samples, LinearSamples) and point.w is not None and not free and tests != "gap":
-        extremes, lack = _pair_bounds(samples, losses, point, point.w, C, tests)
-        return _no_nan(*extremes), lack
-    known, rho = _reference(samples, losses.at(point.C), free, point.alpha), C / point.C
-    extremes, lack = _dual_bounds(samples, known, rho, tests), _lack(known, known.gap)
+        return _no_nan(*_pair_bounds(samples, losses, point, point.w, C, tests))
+    known = _reference(samples, losses.at(point.C), free, point.alpha, point.margins)
+    rho = C / point.C
+    extremes = _dual_bounds(samples, known, rho, tests)
     if not free:
-        return _no_nan(*extremes), lack
+        return _no_nan(*extremes)
     terms = HingeTerms(losses.at(C), samples.y)
     lower, upper = terms.bounds(extremes)
     if tests == "gap":
         known, rho = _scaled(samples, known, rho), 1.0
     least, most = compare_at(known, rho, samples)
-    return _no_nan(np.fmax(lower, least), np.fmin(upper, most)), lack
-
-
-def _lack(known: Reference, gap: float) -> float:
-    """Return a duality gap at a reference's own losses over the value of the primal there."""
-    short = known.losses.short(known.margins, known.b, known.signs)
-    return gap / (0.5 * known.square + known.losses.certify(short, known.alpha)[1])
+    return _no_nan(np.fmax(lower, least), np.fmin(upper, most))
 
 
 def _no_nan(lower: np.ndarray, upper: np.ndarray) -> Extremes:
@@ -96,9 +79,16 @@ def _norms(samples: Samples) -> np.ndarray:
     return samples.norms * (1.0 + EPS * _OTHERS + _of_products(samples))
 
 
-def _reference(samples: Samples, losses: SampleLosses, free: bool, alpha: np.ndarray) -> Reference:
+def _reference(
+    samples: Samples,
+    losses: SampleLosses,
+    free: bool,
+    alpha: np.ndarray,
+    margins: np.ndarray | None = None,
+) -> Reference:
     """Return dual variables as a reference, for the losses they are for."""
-    margins, signs = samples.q_dot(alpha), samples.y if free else None
+    margins = samples.q_dot(alpha) if margins is None else margins
+    signs = samples.y if free else None
     norms = _norms(samples)
     b = HingeTerms(losses, signs).best_intercept(margins)
     rounding = units(samples, alpha) * float(norms @ alpha)
@@ -129,7 +119,7 @@ def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> 
 
 def _pair_bounds(
     samples: LinearSamples, losses: SampleLosses, point: Point, w: np.ndarray, C: float, tests: str
-) -> tuple[Extremes, float]:
+) -> Extremes:
     """Bound the margins from weights and dual variables that are not those of one another.
 
     All dual variables between rho alpha0 and C_i s_i, s_i = 1 where the margin at the centre of the
@@ -150,14 +140,11 @@ def _pair_bounds(
     apart, length = apart + errors[0], length + sum(errors)
     there = Reference(norms, margins, first, losses, size**2, size, single * size)
     near, far = (there.slackness(alpha, losses, 0.0) for alpha in (first, second))
-    here = replace(there, alpha=point.alpha, losses=losses.at(point.C / C))
-    off = w - (point.C / C) * u
-    lack = _lack(here, here.gap + 0.5 * float(off @ off))
     product = -0.5 * float((w - u) @ step)
     unsure = (errors[0] + single * apart) * length + sum(errors) * apart
     squares = (0.25 * apart**2 + near, far - near + product + unsure, 0.25 * length**2)
     shift = single * (size + apart + length) + sum(errors)
     between = Segment(0.5 * (margins + own), 0.5 * samples.margins(step), squares, shift)
     if tests == "intersection":
-        return intersection_test(between, norms), lack
-    return ball_test(between.ball(0.0 if tests == "ball1" else 1.0), norms), lack
+        return intersection_test(between, norms)
+    return ball_test(between.ball(0.0 if tests == "ball1" else 1.0), norms)

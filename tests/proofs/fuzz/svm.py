@@ -223,6 +223,59 @@ def fuzz_svc_path(inputs: Inputs) -> None:
     expect(np.all(np.isfinite(call(model.decision_function, X).result)), "scores")
 
 
+L1_PATH = {
+    **{name: LINEAR[name] for name in LINEAR if name not in (
+        "C", "dual", "multi_class", "penalty", "loss",
+    )},
+    "loss": ("squared_hinge",),
+    "kernel": ("linear",),
+    "intercept": ("penalised",),
+    "gamma": SVC["gamma"],
+}  # fmt: skip
+
+
+def fuzz_l1_path(inputs: Inputs) -> None:
+    """Follow the path of an L1 penalty, and check objectives and what is decided of features."""
+    inputs.spoil("X", "y", "sample_weight", "Cs", "eps", "penalty", *L1_PATH)
+    options = inputs.options(ScreenedSVC, L1_PATH)
+    given, (X, codes, weights) = classification(inputs, SPARSE)
+    Cs = inputs.junk("Cs", inputs.pick([1.0], [2.0, 0.1], [1e-9, 1e-3, 1e5], (1, 1)))
+    done = call(
+        svc_path, given[0], given[1], Cs, penalty=inputs.junk("penalty", "l1"),
+        sample_weight=given[2], names=(*L1_PATH, "labels"), **options,
+    )  # fmt: skip
+    if done.error is not None or done.result.model.penalty != "l1":
+        return
+    path = done.result
+    expect(np.all(np.diff(path.Cs) > 0.0), "C does not ascend")
+    for name in ("intercepts", "objectives", "dual_gaps", "n_iters", "rates", "seconds"):
+        expect(np.all(np.isfinite(getattr(path, name))), f"{name} is not finite")
+    expect(np.all((path.rates >= 0.0) & (path.rates <= 1.0)), "rates")
+    plain = not inputs.spoiled and not options.get("class_weight") and np.all(weights > 0.0)
+    for k, model in enumerate(path):
+        expect_finite(model)
+        converged = bool(path.converged[k]) and not done.unconverged
+        expect_certified(path.dual_gaps[k], float(path.model.tol), not converged)
+        if plain:
+            check_l1(model, X, codes, weights)
+
+
+def check_l1(model, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+    """Check the objectives of a model with an L1 penalty by its formula."""
+    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    scores = X @ coef.T + model.intercept_
+    for k in range(len(coef)):
+        signs = np.where(codes == (1 if len(coef) == 1 else k), 1.0, -1.0)
+        size = np.abs(coef[k]).sum()
+        if model.fit_intercept:
+            size += abs(model.intercept_[k]) / model.intercept_scaling
+        losses = np.maximum(1.0 - signs * scores[:, k], 0.0) ** 2
+        terms = (1.0 + np.abs(X) @ np.abs(coef[k]) + abs(model.intercept_[k])) ** 2
+        rounding = 1e-12 * model.C * float(weights @ terms)
+        found = float(np.ravel(model.objective_)[k])
+        expect_close(found, size + model.C * float(weights @ losses), rounding, "objective")
+
+
 def fuzz_svc_cv(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "groups", "certify", "gammas", *SEARCH, *SVC)
     # Folds in processes of their own would be most of the time.
@@ -296,9 +349,10 @@ def fuzz_screen_samples(inputs: Inputs) -> None:
     given, (X, codes, _) = classification(inputs, SPARSE)
     options = inputs.options(ScreenedSVC, valid)
     kernel = squared(inputs, options, X, given)
+    weights = np.linspace(-1.0, 1.0, X.shape[1]), inputs.pick(0.0, -3.0, [1.0])
     X = given[0] if kernel is None else kernel
     numbers = np.zeros(len(codes)), np.linspace(0.0, 1.0, len(codes))
-    reference = inputs.pick(*numbers, np.stack(numbers), None)
+    reference = inputs.pick(*numbers, np.stack(numbers), weights, None)
     if reference is None:
         mild = {name: options[name] for name in options if name in ("kernel", "loss")}
         mild["kernel"] = mild.get("kernel") if mild.get("kernel") == "precomputed" else "rbf"
@@ -356,6 +410,7 @@ TARGETS = {
     "ScreenedLinearSVC": fuzz_linear_svc,
     "ScreenedSVC": fuzz_svc,
     "svc_path": fuzz_svc_path,
+    "svc_path with L1 penalty": fuzz_l1_path,
     "ScreenedSVCCV": fuzz_svc_cv,
     "svc_certified_C": fuzz_certified_c,
     "screen_samples": fuzz_screen_samples,

@@ -21,6 +21,7 @@ TARGETS = {
 COVERS = {
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
     "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},
+    "svc_path with L1 penalty": {"svc_path"},
     "metrics": {
         "triplet_error", "procrustes_distance", "noise_ceiling",
         *(function.__name__ for function in others.measures_of_retrieval()),

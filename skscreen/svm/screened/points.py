@@ -1,0 +1,172 @@
+"""Points that bounds start from: dual variables, and weights where they are not those of these.
+
+A reference knows a part: dual variables with or without their C, or weights with or without theirs.
+Any point is a sound reference. What is completed here decides how near it is.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+from scipy.optimize import minimize
+
+from skscreen.samples.intercept import balance
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.path_solver import Samples
+from skscreen.svm.solvers.hinge import HingeTerms
+
+# Samples nearest to the kink whose dual variables are looked for where only weights are known.
+_NEAREST = 1000
+
+# Rounds of this search, each from the point of the one before, and its options.
+_ROUNDS = 4
+_LBFGS = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5000}
+
+
+class Duals(NamedTuple):
+    """Dual variables (n,) that a reference knows, and their C if that is known."""
+
+    C: float | None
+    alpha: np.ndarray
+
+
+class Weights(NamedTuple):
+    """Weights (n_features,) that a reference knows, that of a penalised intercept last."""
+
+    C: float | None
+    w: np.ndarray
+
+
+@dataclass(frozen=True)
+class Point:
+    """Dual variables (n,) in the box of a C, of any accuracy, and weights that are not theirs.
+
+    `w` (n_features,) has that of a penalised intercept, None where weights are not known apart;
+    `margins` (n,) are those of the dual variables, where they were computed. `lack` is the relative
+    duality gap at the reference's own C, 0 if it is not known for which C weights are.
+    """
+
+    C: float
+    alpha: np.ndarray
+    lack: float
+    w: np.ndarray | None = None
+    margins: np.ndarray | None = None
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def completed(
+    known: Duals | Weights, samples: Samples, losses: SampleLosses, free: bool, C: float
+) -> Point:
+    """Return the point from which the solution for C is bounded; `losses` are those at C = 1."""
+    signs = samples.y if free else None
+    if isinstance(known, Weights):
+        own = known.C or C
+        return _of_weights(cast(LinearSamples, samples), losses.at(own), known, signs, own)
+    margins = samples.q_dot(known.alpha)
+    square = float(known.alpha @ margins)
+    own = known.C or likely_C(known.alpha, margins, samples.y, losses)
+    slack, loss = _at(losses.at(own), margins, known.alpha, signs)
+    point = Point(own, known.alpha, slack / (0.5 * square + loss), margins=margins)
+    # Dual variables off their bounds change little with C: at times the point is nearer as it is.
+    if np.any(known.alpha > C * losses.caps):
+        return point
+    rho, (slack_there, _) = C / own, _at(losses.at(C), margins, known.alpha, signs)
+    nearer = slack_there < rho * slack + (0.5 * (rho - 1.0)) ** 2 * square
+    return replace(point, C=C) if nearer else point
+
+
+def _at(
+    losses: SampleLosses, margins: np.ndarray, alpha: np.ndarray, signs: np.ndarray | None
+) -> tuple[float, float]:
+    """Return the sums of slacknesses and of losses, with the best intercept if there are signs."""
+    b = HingeTerms(losses, signs).best_intercept(margins)
+    return losses.certify(losses.short(margins, b, signs), alpha)
+
+
+def _of_weights(
+    samples: LinearSamples,
+    losses: SampleLosses,
+    known: Weights,
+    signs: np.ndarray | None,
+    own: float,
+) -> Point:
+    """Return weights with dual variables that suit them, for losses at their own C."""
+    alpha = duals_for(samples, losses, known.w, signs)
+    slack, loss = _at(losses, samples.margins(known.w), alpha, signs)
+    off = known.w - samples.combine(alpha)
+    gap, primal = slack + 0.5 * float(off @ off), 0.5 * float(known.w @ known.w) + loss
+    return Point(own, alpha, gap / primal if known.C else 0.0, known.w)
+
+
+def likely_C(alpha: np.ndarray, margins: np.ndarray, y: np.ndarray, losses: SampleLosses) -> float:
+    """Return the C that dual variables are best for.
+
+    Of hinges the smallest whose box they are in, which is that of a solution with a sample at its
+    bound. Of squared hinges, for which alpha_i = 2 C_i (1 - m_i), the least squares fit; bounds
+    are sound for any.
+    """
+    if not alpha.any():
+        return 1.0
+    if not losses.smooth:
+        return float((alpha / losses.caps).max())
+    used = np.flatnonzero(alpha)
+    # shift_i alpha_i / C + y_i b = 1 - m_i for the unknown 1 / C and b.
+    lacks = losses.short(margins)[used]
+    system = np.stack([losses.shifts[used] * alpha[used], y[used]], axis=1)
+    inverse = float(np.linalg.lstsq(system, lacks, rcond=None)[0][0])
+    return 1.0 / inverse if inverse > 0.0 else 1.0
+
+
+def duals_for(
+    samples: LinearSamples, losses: SampleLosses, w: np.ndarray, signs: np.ndarray | None
+) -> np.ndarray:
+    """Return dual variables for weights: those of squared hinges, or with a small duality gap.
+
+    Of hinges those away from the kink are known, and those of the samples nearest to it are
+    improved by a few steps of L-BFGS-B. With `signs` (n,) the intercept is free: it is the best one
+    for these weights, and the dual variables are balanced.
+    """
+    margins = samples.margins(w)
+    b = HingeTerms(losses, signs).best_intercept(margins)
+    short = losses.short(margins, b, signs)
+    alpha = losses.best(short)
+    if losses.smooth:
+        return alpha
+    size = min(_NEAREST, short.size)
+    nearest = np.argpartition(np.abs(short), size - 1)[:size]
+    Q, caps = samples.block(nearest, nearest), losses.caps[nearest]
+    rest = alpha.copy()
+    rest[nearest] = 0.0
+    lacks = losses.short(samples.q_dot(rest), b, signs)[nearest]
+    if signs is not None:
+        # b is near the multiplier of the constraint sum y_i alpha_i = 0; a penalty does the rest.
+        ours, weight = signs[nearest], float(np.mean(np.diagonal(Q)))
+        Q = Q + weight * ours[:, None] * ours
+        lacks = lacks - weight * float(signs @ rest) * ours
+
+    # In units of the caps, so that steps mean the same for every C.
+    shares = np.where(np.abs(short[nearest]) < 1e-3, 0.5, alpha[nearest] / caps)
+    for _ in range(_ROUNDS):
+        shares = _moved(Q, lacks - Q @ (caps * shares), caps, shares)
+    alpha[nearest] = caps * shares
+    if signs is not None:
+        balance(short, signs, losses.caps, alpha)
+    return alpha
+
+
+def _moved(Q: np.ndarray, slopes: np.ndarray, caps: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return shares of the caps with a larger dual value; slopes are those of the dual there.
+
+    The function is what the dual loses by a move: of its value itself digits would cancel.
+    """
+
+    def negative_gain(move: np.ndarray) -> tuple[float, np.ndarray]:
+        product = Q @ (caps * move)
+        return float(caps * move @ (0.5 * product - slopes)), caps * (product - slopes)
+
+    box = np.stack([-shares, 1.0 - shares], axis=1)
+    found = minimize(
+        negative_gain, np.zeros(caps.size), jac=True, bounds=box, method="L-BFGS-B", options=_LBFGS
+    )
+    return np.clip(shares + found.x, 0.0, 1.0)

@@ -1,0 +1,92 @@
+"""Screening from references that are no fitted estimator: any weights, any dual variables."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC, LinearSVC
+from svm_reference import expect_right, margins_at, optimum
+
+from skscreen import ScreenedLinearSVC, screen_samples
+
+CANCER = load_breast_cancer(return_X_y=True)
+X, LABELS = scale(CANCER[0])[::4], CANCER[1][::4]
+Y = np.where(LABELS == 1, 1.0, -1.0)
+WINE = scale(load_wine().data), load_wine().target
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_any_weights_are_a_sound_reference(intercept, loss):
+    """Optimal, inexact, random and zero ones, of any C, against Clarabel."""
+    options = {"kernel": "linear", "intercept": intercept, "loss": loss}
+    Q = Y[:, None] * (X @ X.T + (intercept == "penalised")) * Y
+    rng, best = np.random.default_rng(0), 0.0
+    C = np.full(len(Y), 0.1)
+    _, low, high = margins_at(Q, C, Y, intercept, loss)
+    for known in (0.02, 0.1, 0.098):
+        alpha = margins_at(Q, known * C / 0.1, Y, intercept, loss)[0]
+        w, b = X.T @ (Y * alpha), Y @ alpha
+        noise = rng.normal(size=w.size) * np.linalg.norm(w) / np.sqrt(w.size)
+        weights = [w, w + 1e-3 * noise, w + 0.3 * noise, 1.2 * w, noise, 0.0 * w]
+        for vector, offset in [(v, b) for v in weights] + [(w, b + 1.0)]:
+            for tests in ("intersection", "ball1", "ball2", "gap"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    found = screen_samples(
+                        X, LABELS, 0.1, reference=(vector, offset), tests=tests, **options
+                    )  # fmt: skip
+                expect_right(found, low, high)
+                best = max(best, found.rate_)
+        exact, of_duals = (
+            screen_samples(X, LABELS, 0.1, reference=reference, tests="ball1", **options).rate_
+            for reference in ((w, b), alpha)
+        )
+        assert exact >= of_duals - 0.02
+    assert best > (0.9 if loss == "hinge" else 0.5)
+
+
+def test_weights_of_several_problems_are_those_of_estimators():
+    Z, y = WINE
+    for model in (ScreenedLinearSVC(0.09, loss="hinge"), SVC(C=0.09, kernel="linear")):
+        model.fit(Z, y)
+        named = {"kernel": "linear", "intercept": "penalised", "multi_class": "ovr"}
+        if isinstance(model, SVC):
+            named = {"kernel": "linear", "intercept": "free", "multi_class": "ovo"}
+        weights = model.coef_, model.intercept_
+        found = screen_samples(Z, y, 0.1, reference=weights, **named)
+        same = screen_samples(Z, y, 0.1, reference=model)
+        assert found.rate_ == pytest.approx(same.rate_, abs=0.05) and found.rate_ > 0.4
+        assert not np.any((found.codes_ != same.codes_) & (found.codes_ != 0) & (same.codes_ != 0))
+
+
+def test_dual_variables_off_their_bounds_serve_at_any_larger_C():
+    """Of separable samples: the solution stays while C grows."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    Z = rng.normal(size=(60, 2)) + np.where(y, 3.0, -3.0)[:, None]
+    alpha = optimum((y - 0.5)[:, None] * (Z @ Z.T) * (y - 0.5) * 4.0, np.full(60, 1e3))
+    model = SVC(C=1e3, kernel="linear", tol=1e-12).fit(Z, y)
+    for reference, intercept in ((alpha, "none"), (model, "free")):
+        found = screen_samples(Z, y, 1e5, reference=reference, kernel="linear", intercept=intercept)
+        assert found.rate_ > 0.9 and not np.any(found.codes_ == 2)
+
+
+def test_accurate_weights_decide_as_accurate_dual_variables_do():
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) % 2
+    Z = rng.normal(scale=1.5, size=(3000, 2)) + np.where(y, 0.5, -0.5)[:, None]
+    options = {"C": 9.0, "loss": "hinge", "fit_intercept": False, "random_state": 0}
+    weights = ScreenedLinearSVC(tol=1e-12, **options).fit(Z, y)
+    rates = [screen_samples(Z, y, 10.0, reference=weights).rate_]
+    known = LinearSVC(**options).fit(Z[:9], y[:9])
+    known.coef_, known.intercept_ = weights.coef_, weights.intercept_
+    rates.append(screen_samples(Z, y, 10.0, reference=known).rate_)
+    named = {"kernel": "linear", "intercept": "none"}
+    rates.append(screen_samples(Z, y, 10.0, reference=(weights.coef_[0], 0.0), **named).rate_)
+    assert rates[0] > 0.9 and rates[1] == pytest.approx(rates[0], abs=0.02)
+    # Dual variables that suit the weights best at the new C.
+    assert rates[2] >= rates[0]
