@@ -13,8 +13,8 @@ from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.pragam import paper as pragam_paper
 from benchmarks.support.data import Sets
+from benchmarks.svm import linear, peers_here, rates
 from benchmarks.svm import paper as svm_paper
-from benchmarks.svm import rates
 from benchmarks.svm.paper import COLUMNS, tables
 
 # A folder of data sets as the scripts expect it, each of two small clouds.
@@ -148,3 +148,15 @@ def test_shares_decided_rise_with_the_reference_and_the_intersection_decides_mos
     arguments = ["--sets", "breast_cancer", "--most", "120"]
     assert rates.main(["--data", str(folder), *arguments]) == 0
     assert "| BT2 " in capsys.readouterr().out
+
+
+def test_a_peer_is_timed_at_the_loosest_tolerance_that_reaches_the_gap(tmp_path):
+    X, y = Sets(tmp_path)("breast_cancer")
+    dual = linear.certified_dual(X, y, 0.1)
+    near = peers_here.linear_svc(X, y, dual, 1e-2, 10.0, C=0.1, loss="hinge")
+    assert not near.late and 1e-6 < float(near.reached.split()[1]) <= 1e-2
+    far = peers_here.linear_svc(X, y, dual, -1.0, 10.0, C=0.1, loss="hinge", max_iter=100)
+    assert far.late
+    ended = peers_here.ladder("peer", lambda tol: "ImportError: none", dual, None, 1e-6, 2.0)
+    assert ended.failed and not ended.late
+    assert peers_here.ladder("peer", lambda tol: "> 2 s", dual, None, 1e-6, 2.0).late

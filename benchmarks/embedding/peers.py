@@ -18,7 +18,7 @@ from benchmarks.support.peer_process import best_of
 from skscreen import OrdinalEmbedding, embedding_dimension_test
 from skscreen.datasets import make_triplets
 
-PEER, PACKAGES = "benchmarks.embedding.peer_side", ("cblearn", "numpy", "scipy")
+PEER = "benchmarks.embedding.peer_side"
 SETS = (
     "eurodist", "faces36", "cars60", "texture62", "material100", "music_artists", "eggs300",
     "food100", "zappos85", "things1854",

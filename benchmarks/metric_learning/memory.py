@@ -6,13 +6,23 @@ FOLDER holds the benchmark data and a `load.py`. Each path has a process and a t
 """
 
 import argparse
+import multiprocessing
 import os
-import subprocess
-import sys
+import resource
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
 from benchmarks.metric_learning.paper_numbers import SETS
+from benchmarks.support.data import Data
 from benchmarks.support.environment import environment
+from benchmarks.support.peer_process import ONE_THREAD
+from skscreen import rtlm_path
+
+SCALERS = {"[-1, 1]": MinMaxScaler((-1, 1)), "standardised": StandardScaler()}
 
 
 def main() -> None:
@@ -22,76 +32,70 @@ def main() -> None:
     args = parser.parse_args()
     print(environment())
     for name in ("segment", "satimage", "phishing"):
-        memory(args.data, name)
-    for scaler in ("MinMaxScaler((-1, 1))", "StandardScaler()"):
-        all_triplets(args.data, "segment", scaler)
+        alone(beyond_the_data, args.data, name)
+    for scaler in SCALERS:
+        alone(all_triplets, args.data, "segment", scaler)
 
 
-def memory(folder: Path, name: str) -> None:
-    """Peak memory of a path beyond what was there before it, in a process of its own.
+def alone(function: Callable, *arguments) -> None:
+    """Call a function in a new process with one thread."""
+    os.environ |= ONE_THREAD
+    process = multiprocessing.get_context("spawn").Process(target=function, args=arguments)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise RuntimeError(f"{function.__name__}{arguments} ended with {process.exitcode}.")
+
+
+def beyond_the_data(folder: Path, name: str) -> None:
+    """Print the peak memory of a path beyond what was there before it.
 
     A path over a tenth of the samples goes before, so that modules are not counted.
     """
-    program = (
-        "import os, sys, threading, time\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from load import load\n"
-        "from sklearn.preprocessing import StandardScaler\n"
-        "from skscreen import rtlm_path\n"
-        "def resident():\n"
-        "    with open('/proc/self/statm') as f:\n"
-        "        return int(f.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')\n"
-        "X, y = load(sys.argv[2])\n"
-        "X = StandardScaler().fit_transform(X)\n"
-        "rtlm_path(X[::10], y[::10], n_neighbors=int(sys.argv[3]))\n"
-        "before, peak, done = resident(), [0], []\n"
-        "def watch():\n"
-        "    while not done:\n"
-        "        peak[0] = max(peak[0], resident())\n"
-        "        time.sleep(0.002)\n"
-        "thread = threading.Thread(target=watch)\n"
-        "thread.start()\n"
-        "path = rtlm_path(X, y, n_neighbors=int(sys.argv[3]))\n"
-        "done.append(1)\n"
-        "thread.join()\n"
-        "extra = peak[0] - before\n"
-        "print(f'{path.n_triplets:,} triplets, {extra / 1e6:.1f} MB beyond X at the peak, '\n"
-        "      f'{extra / path.n_triplets:.1f} bytes a triplet')\n"
+    X, y = Data(folder)(name)
+    X = StandardScaler().fit_transform(X)
+    rtlm_path(X[::10], y[::10], n_neighbors=SETS[name])
+    before, peak, done = resident(), [0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.002):
+            peak[0] = max(peak[0], resident())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    path = rtlm_path(X, y, n_neighbors=SETS[name])
+    done.set()
+    thread.join()
+    extra = peak[0] - before
+    print(
+        f"memory, {name}: {path.n_triplets:,} triplets, {extra / 1e6:.1f} MB beyond X at the peak, "
+        f"{extra / path.n_triplets:.1f} bytes a triplet",
+        flush=True,
     )
-    print(f"memory, {name}: {run_alone(program, folder, name, SETS[name])}", flush=True)
 
 
-def all_triplets(folder: Path, name: str, scaler: str, ratio: float = 0.6, n_lams: int = 22):
-    """Time and peak memory of a path over all triplets, in a process of its own."""
-    program = (
-        "import resource, sys, time\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from load import load\n"
-        "from sklearn.preprocessing import MinMaxScaler, StandardScaler\n"
-        "from skscreen import rtlm_path\n"
-        "X, y = load(sys.argv[2])\n"
-        "X = eval(sys.argv[3]).fit_transform(X)\n"
-        "options = {'n_neighbors': None, 'ratio': float(sys.argv[4]), 'stop': 0.0}\n"
-        "rtlm_path(X[::9], y[::9], n_lams=5, **options)\n"
-        "started, cpu = time.perf_counter(), time.process_time()\n"
-        "path = rtlm_path(X, y, n_lams=int(sys.argv[5]), **options)\n"
-        "seconds, cpu = time.perf_counter() - started, time.process_time() - cpu\n"
-        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "print(f'{path.n_triplets:,} triplets, {len(path)} values of lambda, {seconds:.1f} s '\n"
-        "      f'({cpu:.1f} s of CPU), {path.n_iters.sum()} iterations, '\n"
-        "      f'{peak:.0f} MiB at the peak, libraries and all, '\n"
-        "      f'worst gap {path.dual_gaps.max():.1e}')\n"
+def resident() -> int:
+    """Return the bytes of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def all_triplets(folder: Path, name: str, scaler: str) -> None:
+    """Print time and peak memory of a path over all triplets."""
+    X, y = Data(folder)(name)
+    X = SCALERS[scaler].fit_transform(X)
+    options = {"n_neighbors": None, "ratio": 0.6, "stop": 0.0}
+    rtlm_path(X[::9], y[::9], n_lams=5, **options)
+    started, cpu = time.perf_counter(), time.process_time()
+    path = rtlm_path(X, y, n_lams=22, **options)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"all triplets, {name}, {scaler}: {path.n_triplets:,} triplets, {len(path)} values of "
+        f"lambda, {seconds:.1f} s ({cpu:.1f} s of CPU), {path.n_iters.sum()} iterations, "
+        f"{peak:.0f} MiB at the peak, libraries and all, worst gap {path.dual_gaps.max():.1e}",
+        flush=True,
     )
-    out = run_alone(program, folder, name, scaler, ratio, n_lams)
-    print(f"all triplets, {name}, {scaler}: {out}", flush=True)
-
-
-def run_alone(program: str, *arguments) -> str:
-    """Run a program in a process of its own with one thread; return what it prints."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    out = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return out.stdout.strip()
 
 
 if __name__ == "__main__":

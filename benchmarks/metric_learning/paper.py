@@ -26,7 +26,7 @@ from benchmarks.metric_learning import paper_figures as figures
 from benchmarks.metric_learning import paper_numbers as paper
 from benchmarks.metric_learning.paper_numbers import PAPER, RUNS, SETS
 from benchmarks.metric_learning.paper_reasons import CASES, reasons
-from benchmarks.metric_learning.paper_runs import best_of, dynamic_rates, of_decidable
+from benchmarks.metric_learning.paper_runs import arms_table, best_of, dynamic_rates, of_decidable
 from benchmarks.support.data import Data
 from benchmarks.support.parts import headed, parse, parser_of
 from benchmarks.support.tables import table
@@ -90,39 +90,24 @@ def scaled(name: str, X) -> np.ndarray:
 
 def bounds(bench: Bench) -> None:
     """Figure 9: CPU time of the path and of its screening, ratio 0.9, no active set."""
-    arms = RUNS
     ratios = {}
     for name in bench.sets:
         X, y, options = bench.load(name)
-        runs = bench.run(name, X, y, arms, active_set=False, **options)
+        runs = bench.run(name, X, y, RUNS, active_set=False, **options)
         theirs = dict(zip(RUNS, PAPER[name], strict=False))
         parts = dict(zip(list(RUNS)[1:], paper.SCREENING_SECONDS[name], strict=False))
-        none, rows, ratios[name] = runs["none"], [], {}
-        for label, run in runs.items():
-            ours = none.seconds / run.seconds
-            known, part = label in theirs, label in parts
-            rows.append(
-                (
-                    label,
-                    f"{run.seconds:.2f}",
-                    f"{ours:.2f}",
-                    f"{theirs['none'] / theirs[label]:.2f}" if known else "",
-                    f"{run.screening / run.seconds:.0%}",
-                    f"{parts[label] / theirs[label]:.0%}" if part else "",
-                    f"{none.visits / run.visits:.1f}",
-                    run.path.n_iters.sum(),
-                    f"{run.step_ms:.2f}",
-                    f"{of_decidable(run.path, 'path_rates').mean():.3f}",
-                    f"{of_decidable(run.path, 'rates').mean():.3f}",
-                )
-            )
-            if part:
-                ratios[name][label] = ours, theirs["none"] / theirs[label]
-        table(
-            "bound,CPU s,none / it,paper,screening,paper,visits none / it,iterations,"
-            "ms a step,path rate,end rate",
-            rows,
-        )
+        arms_table(
+            "bound", runs,
+            "CPU s,none / it,paper,screening,paper's,visits none / it,iterations,ms a step,"
+            "path rate,end rate",
+            paper={label: f"{theirs['none'] / known:.2f}" for label, known in theirs.items()},
+            **{"paper's": {label: f"{part / theirs[label]:.0%}" for label, part in parts.items()}},
+        )  # fmt: skip
+        none = runs["none"]
+        ratios[name] = {
+            label: (none.seconds / runs[label].seconds, theirs["none"] / theirs[label])
+            for label in parts
+        }
         first, last = paper.LAMBDAS[name]
         span = none.path.lams[0] / none.path.lams[-1]
         print(f"First over last λ: {span:.1e}; paper: {first / last:.1e}.")
@@ -140,65 +125,39 @@ def rules(bench: Bench) -> None:
     arms["PGB, sphere"] = {"bound": "pgb"}
     X, y, options = bench.load("segment")
     runs = bench.run("segment", X, y, arms, active_set=False, **options)
-    none, rows = runs["none"], []
-    for label, run in runs.items():
-        rates = of_decidable(run.path, "path_rates")
-        third = max(len(rates) // 3, 1)
-        rows.append(
-            (
-                label,
-                f"{run.seconds:.2f}",
-                f"{none.seconds / run.seconds:.2f}",
-                f"{run.screening / run.seconds:.0%}",
-                *(f"{rates[i * third : (i + 1) * third].mean():.3f}" for i in range(3)),
-                f"{of_decidable(run.path, 'rates').mean():.3f}",
-            )
-        )
-    table(
-        "bound and rule,CPU s,none / it,screening,path rate: first third of the path,second,last,"
-        "end rate",
-        rows,
-    )
-    panels = {"From GB": ("GB", "PGB"), "From DGB": ("DGB", "PGB")}
+    rates = {label: of_decidable(run.path, "path_rates") for label, run in runs.items()}
+    thirds = {}
+    for k, name in enumerate(("path rate: first third of the path", "second", "last")):
+        means = {label: np.array_split(rate, 3)[k].mean() for label, rate in rates.items()}
+        thirds[name] = {label: f"{mean:.3f}" for label, mean in means.items()}
+    columns = f"CPU s,none / it,screening,{','.join(thirds)},end rate"
+    arms_table("bound and rule", runs, columns, **thirds)
     panels = {
-        title: {
-            label: of_decidable(run.path, "path_rates")
-            for label, run in runs.items()
-            if label.split(",")[0] in names
-        }
-        for title, names in panels.items()
+        title: {label: rate for label, rate in rates.items() if label.split(",")[0] in names}
+        for title, names in {"From GB": ("GB", "PGB"), "From DGB": ("DGB", "PGB")}.items()
     }
-    figures.rate_lines(bench.out, "rules", panels, none.path.lams, "Path screening rate")
+    figures.rate_lines(bench.out, "rules", panels, runs["none"].path.lams, "Path screening rate")
 
 
 def dynamic(bench: Bench) -> None:
     """Heat maps of the screening rate over iterations and lambda."""
-    arms = {
-        "DGB": {"bound": "dgb"},
-        "PGB": {"bound": "pgb"},
-        "RRPB+PGB": RUNS["RRPB+PGB"],
-    }
+    arms = {bound: RUNS[bound] for bound in ("DGB", "PGB", "RRPB+PGB")}
     maps, lams = {}, {}
     for name in ("segment", "phishing"):
         X, y, options = bench.load(name)
         runs = bench.run(name, X, y, arms, repeats=1, active_set=False, **options)
         lams[name] = runs["PGB"].path.lams
         maps[name] = {label: dynamic_rates(run.path) for label, run in runs.items()}
-        rows = []
-        for label, run in runs.items():
-            path, end = (of_decidable(run.path, name).mean() for name in ("path_rates", "rates"))
-            at_ten = [rates[min(10, rates.size - 1)] for rates in solved(maps[name][label])]
-            rows.append((label, f"{path:.3f}", f"{np.mean(at_ten):.3f}", f"{end:.3f}"))
-        table("bound,path step,after 10 iterations or at the end,end", rows)
+        at_ten = {}
+        for label, rates in maps[name].items():
+            # Of each lambda, at its last iteration if it had fewer.
+            found = [column[~np.isnan(column)][:11][-1] for column in rates.T]
+            at_ten[label] = f"{np.mean(found):.3f}"
+        later = "after 10 iterations or at the end"
+        arms_table("bound", runs, f"path rate,{later},end rate", **{later: at_ten})
         counts = runs["PGB"].path.n_iters
         print(f"Iterations for one λ: median {np.median(counts):.0f}, largest {counts.max()}.")
     figures.dynamic_maps(bench.out, "dynamic", maps, lams)
-
-
-def solved(rates: np.ndarray):
-    """Yield the rates of each lambda up to its last iteration."""
-    for column in rates.T:
-        yield column[~np.isnan(column)]
 
 
 def ranges(bench: Bench) -> None:
@@ -226,79 +185,50 @@ SCREENED = {
 
 def active(bench: Bench) -> None:
     """Table 3: the active set alone and with screening, ratio 0.99."""
-    ratios = {}
-    for name in paper.ACTIVE_SECONDS:
-        X, y, options = bench.load(name)
-        runs = bench.run(name, X, y, SCREENED, repeats=1, ratio=0.99, **options)
-        ratios[name] = beside(runs, paper.ACTIVE_SECONDS[name])
-    figures.ratio_bars(bench.out, "active", ratios, "Active set, ratio 0.99")
+    beside_active_set(bench, paper.ACTIVE_SECONDS, "active", "Active set, ratio 0.99")
 
 
 def diagonal(bench: Bench) -> None:
     """Table 4: diagonal metrics, the active set alone and with screening, ratio 0.99."""
+    title = "Diagonal metric, active set, ratio 0.99"
+    beside_active_set(bench, paper.DIAGONAL_SECONDS, "diagonal", title, diagonal=True)
+
+
+def beside_active_set(bench: Bench, printed: dict, figure: str, title: str, **kind) -> None:
+    """Print the arms of SCREENED beside the seconds that the paper printed."""
     ratios = {}
-    for name in ("colon_cancer", "usps", "madelon"):
+    for name, seconds in printed.items():
         X, y, options = bench.load(name)
-        runs = bench.run(name, X, y, SCREENED, repeats=1, ratio=0.99, diagonal=True, **options)
-        ratios[name] = beside(runs, paper.DIAGONAL_SECONDS[name])
-    figures.ratio_bars(bench.out, "diagonal", ratios, "Diagonal metric, active set, ratio 0.99")
-
-
-def beside(runs: dict, theirs) -> dict:
-    """Print the arms beside the paper's; return the ratios to the first arm."""
-    alone, rows, ratios = next(iter(runs.values())), [], {}
-    for (label, run), seconds in zip(runs.items(), theirs, strict=True):
-        ratio, path = alone.seconds / run.seconds, run.path
-        rows.append(
-            (
-                label,
-                f"{run.seconds:.2f}",
-                f"{ratio:.2f}",
-                f"{theirs[0] / seconds:.2f}",
-                f"{run.screening / run.seconds:.0%}",
-                f"{alone.visits / run.visits:.1f}",
-                f"{path.n_iters.sum() / len(path):.2f}",
-                f"{np.mean(path.n_iters == 0):.0%}",
-                f"{of_decidable(path, 'path_rates').mean():.3f}",
-            )
-        )
-        ratios[label] = ratio, theirs[0] / seconds
-    table(
-        "arm,CPU s,active set / it,paper,screening,visits active set / it,iterations a λ,"
-        "λ without any,path rate",
-        rows,
-    )
-    return {label: ratio for label, ratio in ratios.items() if label != "active set"}
+        runs = bench.run(name, X, y, SCREENED, repeats=1, ratio=0.99, **kind, **options)
+        theirs = {label: seconds[0] / each for label, each in zip(runs, seconds, strict=True)}
+        arms_table(
+            "arm", runs,
+            "CPU s,none / it,paper,screening,visits none / it,iterations a λ,λ without any,"
+            "path rate",
+            paper={label: f"{ratio:.2f}" for label, ratio in theirs.items()},
+        )  # fmt: skip
+        alone, *screened = runs
+        ratios[name] = {label: (runs[alone].seconds / runs[label].seconds, theirs[label])
+                        for label in screened}  # fmt: skip
+    figures.ratio_bars(bench.out, figure, ratios, title)
 
 
 def hinge(bench: Bench) -> None:
     """The hinge beside the smoothed hinge: PGB on segment."""
     X, y, options = bench.load("segment")
-    rows, panels, lams = [], {}, ()
+    panels, lams = {}, ()
     for loss in ("smoothed_hinge", "hinge"):
         arms = {"none": NONE, "PGB": {"bound": "pgb"}, "gap": {"bound": "gap"}}
         runs = bench.run(
             f"segment, {loss}", X, y, arms, repeats=1, loss=loss, active_set=False, **options
         )
-        for label, run in runs.items():
-            rows.append(
-                (
-                    loss,
-                    label,
-                    f"{run.seconds:.2f}",
-                    f"{runs['none'].seconds / run.seconds:.2f}",
-                    run.path.n_iters.sum(),
-                    f"{of_decidable(run.path, 'path_rates').mean():.3f}",
-                    f"{of_decidable(run.path, 'rates').mean():.3f}",
-                )
-            )
+        arms_table(f"bound for {loss}", runs, "CPU s,none / it,iterations,path rate,end rate")
         path = runs["PGB"].path
         panels[f"PGB, {loss.replace('_', ' ')}"] = {
             "path step": of_decidable(path, "path_rates"),
             "end of the solve": of_decidable(path, "rates"),
         }
         lams = max(lams, tuple(path.lams), key=len)
-    table("loss,bound,CPU s,none / it,iterations,path rate,end rate", rows)
     figures.rate_lines(bench.out, "hinge", panels, np.array(lams), "Screening rate")
 
 
@@ -309,29 +239,17 @@ def fixed(bench: Bench) -> None:
     for name in ("segment", "phishing"):
         X, y, options = bench.load(name)
         lam = rtlm_path(X, y, **options).lams[-1]
-        arms = {
-            f"{label}, {'with' if active_set else 'without'} active set": {
-                **bound, "active_set": active_set
+        panel = panels[f"{name}, λ = {lam:.3g}"] = {}
+        fixed_lam = {"n_neighbors": options["n_neighbors"], "lams": [lam], "relative_lam": False}
+        for active_set in (False, True):
+            runs = bench.run(name, X, y, bounds_, active_set=active_set, **fixed_lam)
+            head = f"{'with' if active_set else 'without'} active set"
+            arms_table(head, runs, "CPU s,none / it,iterations,end rate")
+            panel |= {
+                f"{label}, {head}": dynamic_rates(run.path)[:, 0]
+                for label, run in runs.items()
+                if label != "none"
             }
-            for active_set in (False, True)
-            for label, bound in bounds_.items()
-        }  # fmt: skip
-        runs = bench.run(
-            name, X, y, arms, n_neighbors=options["n_neighbors"], lams=[lam], relative_lam=False
-        )
-        rows, nones = [], [run for label, run in runs.items() if label.startswith("none")]
-        for i, (label, run) in enumerate(runs.items()):
-            ratio = nones[i // len(bounds_)].seconds / run.seconds
-            rate = of_decidable(run.path, "rates")[0]
-            rows.append(
-                (label, f"{run.seconds:.2f}", f"{ratio:.2f}", run.path.n_iters[0], f"{rate:.3f}")
-            )
-        table("arm,CPU s,none / it,iterations,end rate", rows)
-        panels[f"{name}, λ = {lam:.3g}"] = {
-            label: dynamic_rates(run.path)[:, 0]
-            for label, run in runs.items()
-            if not label.startswith("none")
-        }
     figures.rates_over_iterations(bench.out, "fixed", panels)
 
 

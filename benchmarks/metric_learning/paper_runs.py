@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.support.tables import table
 from skscreen import rtlm_path
 from skscreen.metric_learning.path import RTLMPath
 from skscreen.metric_learning.solvers import reduction
@@ -93,6 +94,32 @@ def _visits(solution, n_items: int) -> float:
 def of_decidable(path: RTLMPath, rates: str) -> np.ndarray:
     """Return rates of a path as shares of the triplets off the quadratic piece, as in the paper."""
     return np.minimum(getattr(path, rates) * path.n_triplets / np.maximum(path.n_decidable, 1), 1.0)
+
+
+# What a column of a table of arms says of a run, given the first arm's.
+CELLS = {
+    "CPU s": lambda run, _: f"{run.seconds:.2f}",
+    "none / it": lambda run, first: f"{first.seconds / run.seconds:.2f}",
+    "screening": lambda run, _: f"{run.screening / run.seconds:.0%}",
+    "visits none / it": lambda run, first: f"{first.visits / run.visits:.1f}",
+    "iterations": lambda run, _: run.path.n_iters.sum(),
+    "ms a step": lambda run, _: f"{run.step_ms:.2f}",
+    "path rate": lambda run, _: f"{of_decidable(run.path, 'path_rates').mean():.3f}",
+    "end rate": lambda run, _: f"{of_decidable(run.path, 'rates').mean():.3f}",
+    "iterations a λ": lambda run, _: f"{run.path.n_iters.mean():.2f}",
+    "λ without any": lambda run, _: f"{np.mean(run.path.n_iters == 0):.0%}",
+}
+
+
+def arms_table(head: str, runs: dict[str, Run], columns: str, **more: dict[str, object]) -> None:
+    """Print a row for each arm: columns of `CELLS`, or of `more` with a cell for some arms."""
+    first = next(iter(runs.values()))
+
+    def cell(label: str, column: str):
+        return more[column].get(label, "") if column in more else CELLS[column](runs[label], first)
+
+    rows = [(label, *(cell(label, column) for column in columns.split(","))) for label in runs]
+    table(f"{head},{columns}", rows)
 
 
 def dynamic_rates(path: RTLMPath) -> np.ndarray:

@@ -20,10 +20,10 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.support.comparison import Bench, Row, Side, size
+from benchmarks.support.comparison import Bench, Row, Side, answered, size
 from skscreen import RTLMPairsClassifier, ScreenedRTLM, rtlm_path
 
-PEER, PACKAGES = "benchmarks.metric_learning.peer_side", ("metric-learn", "mlpack")
+PEER = "benchmarks.metric_learning.peer_side"
 # Samples at most, the first of a shuffled order; splits, more where few samples are held out.
 CLASSES = {
     "wine": (None, 10), "breast_cancer": (None, 10), "segment": (None, 2), "satimage": (2000, 2),
@@ -187,8 +187,7 @@ def asked(label: str, ask: Callable, parts: list, judge: Callable, unit: str, li
     for k, part in enumerate(parts):
         answer = ask(k, part)
         if "failed" in answer:
-            late = answer["failed"].startswith(">")
-            return Side(label, limit, late=late, failed="" if late else answer["failed"])
+            return answered(label, answer, limit, "")
         found.append(answer["seconds"])
         judged.append(judge(answer["components"], part))
     return Side(label, np.mean(found), f"{unit} {np.mean(judged):.4f}")

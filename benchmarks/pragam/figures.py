@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks.support.figures import COLOURS, STYLES, save
+from benchmarks.support.figures import COLOURS, STYLES, legend_below, row_of_axes, save, tidy
 
 # One line style for each arm in every figure.
 _LOOKS = {
@@ -48,17 +44,15 @@ def four_panels(out: Path, name: str, traces: dict, best: dict) -> None:
     axes[1, 0].set_xlabel("Iterations (Pegasos-1: samples; LIBLINEAR: passes)")
     axes[1, 1].set_xlabel("CPU seconds")
     for ax in axes.flat:
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(color="0.9", linewidth=0.6)
+        tidy(ax)
     figure.suptitle(name, fontsize="medium")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, axes[0, 0], 4)
     save(figure, out, name)
 
 
 def gaps(out: Path, name: str, lines: dict) -> None:
     """Certified gaps over iterations: three lines a lambda."""
-    figure, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+    figure, (ax,) = row_of_axes([""], 6.4, 5.4)
     for i, (label, (k, gap)) in enumerate(lines.items()):
         shown = (k > 0) & (gap > 0.0)
         ax.loglog(k[shown], gap[shown], color=COLOURS[i // 3], linestyle=STYLES[i % 3], label=label)
@@ -66,7 +60,6 @@ def gaps(out: Path, name: str, lines: dict) -> None:
     ax.loglog(k, 3.0 * (k / k[0]) ** -2.0, color="0.6", linewidth=0.8, label="$k^{-2}$")
     ax.set_xlabel("Iterations k")
     ax.set_ylabel("J - D, best so far")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color="0.9", linewidth=0.6)
-    figure.legend(loc="outside lower center", frameon=False, fontsize="small", ncols=3)
+    tidy(ax)
+    legend_below(figure, ax, 3)
     save(figure, out, name)

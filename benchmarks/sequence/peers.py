@@ -21,7 +21,7 @@ from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import check_sequences
 from skscreen.sequence.likelihood import LogLoss
 
-PEER, PACKAGES = "benchmarks.sequence.peer_side", ("python-crfsuite",)
+PEER = "benchmarks.sequence.peer_side"
 LETTERS = [
     *(MaxMarginChain(0.1, tol=tol) for tol in (1e-2, 1e-3, 1e-4)),
     MaxMarginChain(1.0),

@@ -31,6 +31,14 @@ class Side:
         return self.name, f"> {shown}" if self.late and not self.failed else shown, self.reached
 
 
+def answered(name: str, answer: dict, limit: float, reached: str) -> Side:
+    """Return the side of a peer's answer; "failed" in it says why there are no seconds."""
+    failed = answer.get("failed", "")
+    late = failed.startswith(">")
+    seconds = limit if failed else answer["seconds"]
+    return Side(name, seconds, reached, late=late, failed="" if late else failed)
+
+
 @dataclass(frozen=True)
 class Row:
     """Ours beside a peer."""

@@ -17,12 +17,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, SVR
 
-from benchmarks.support.comparison import Bench, Row, Side, size
+from benchmarks.support.comparison import Bench, Row, Side, answered, size
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import svc_gap
 from skscreen import ScreenedSVC, ScreenedSVR, svc_path, svr_path
 
-PEER, PACKAGES = "benchmarks.svm.peer_side", ("scikit-learn-intelex", "thundersvm-cpu")
+PEER, THERE = "benchmarks.svm.peer_side", ("scikit-learn-intelex", "thundersvm-cpu")
 # Samples at most: covtype has more than half a million.
 FITS = {"magic": None, "covtype": 20_000, "letter": None, "ijcnn1": None, "a9a": None}
 PATHS = {"satimage": None, "spambase": None, "letter": 6000, "magic": 6000}
@@ -39,7 +39,7 @@ def fit(bench: Bench) -> Iterator[Row]:
                    "limit": bench.limit}  # fmt: skip
             peers = {"SVC": bench.here(PEER)}
             if there := bench.there(PEER):
-                peers |= dict.fromkeys(PACKAGES, there)
+                peers |= dict.fromkeys(THERE, there)
             answers = {
                 key: peer.ask({"method": key, **job}, X=X, y=y) for key, peer in peers.items()
             }
@@ -47,8 +47,7 @@ def fit(bench: Bench) -> Iterator[Row]:
             seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
             ours = Side("ScreenedSVC(tol=1e-3)", seconds, f"gap {model.dual_gap_:.0e}")
             for key, answer in answers.items():
-                peer = Side(key, answer.get("seconds", bench.limit), "tol=1e-3",
-                            late="failed" in answer)  # fmt: skip
+                peer = answered(key, answer, bench.limit, "tol=1e-3")
                 yield Row(f"fit C = {C:g}", size(name, X), ours, peer)
 
 
@@ -61,8 +60,7 @@ def flat(bench: Bench) -> Iterator[Row]:
         model = ScreenedSVC(C, gamma=0.01 / X.shape[1])
         seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
         ours = Side("ScreenedSVC", seconds, f"gap {model.dual_gap_:.0e}")
-        late = "failed" in answer
-        peer = Side("SVC", answer.get("seconds", bench.limit), "tol=1e-3", late=late)
+        peer = answered("SVC", answer, bench.limit, "tol=1e-3")
         yield Row(f"flat kernel, C = {C:g}", size(name, X), ours, peer)
 
 

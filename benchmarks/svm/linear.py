@@ -15,13 +15,13 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from benchmarks.support.comparison import Bench, Row, Side, size
+from benchmarks.support.comparison import Bench, Row, Side, answered, size
 from benchmarks.support.peer_process import best_of
-from benchmarks.svm.peers_here import LADDER, Run, linear_primal, linear_svc
+from benchmarks.svm.peers_here import ladder, linear_svc, losses
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 
 GAP, ROUGH = 1e-6, 1e-3
-PEER, PACKAGES = "benchmarks.svm.peer_side", ("skglm", "scikit-learn")
+PEER = "benchmarks.svm.peer_side"
 HINGE = {
     "mnist": (0.1, 10.0), "shuttle": (1.0,), "w8a": (0.1, 10.0), "reuters_money": (0.1, 1.0, 10.0),
     "news20_binary": (0.1, 1.0, 10.0),
@@ -47,8 +47,9 @@ def hinge(bench: Bench) -> Iterator[Row]:
             ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
             dual = certified_dual(X, y, C)
             work, data = f"hinge C = {C:g}", size(name, X)
-            run = linear_svc(X, y, C, dual, GAP, bench.limit, bench.repeats)
-            yield Row(work, data, ours, side("LinearSVC", run))
+            how = {"C": C, "loss": "hinge"}
+            peer = linear_svc(X, y, dual, GAP, bench.limit, bench.repeats, **how)
+            yield Row(work, data, ours, peer)
             if there:
                 yield Row(work, data, ours, skglm(there, X, y, C, dual, bench))
 
@@ -59,32 +60,22 @@ def certified_dual(X, y, C: float) -> float:
     return svc_path(X, y, Cs=[C], **options).solutions[0].certificate.dual
 
 
-def side(name: str, run: Run) -> Side:
-    """Return a peer's run; a gap that its loosest tolerances miss is said."""
-    reached = "" if np.isinf(run.gap) else f"gap {run.gap:.0e}"
-    return Side(name, run.seconds, reached, late=run.tol is None or run.gap > GAP)
-
-
 def skglm(there, X, y, C: float, dual: float, bench: Bench) -> Side:
-    """Return skglm's run at the loosest tolerance that reaches the gap."""
+    """Return skglm's side at the loosest tolerance that reaches the gap."""
     job = {"method": "skglm", "C": C, "limit": bench.limit, "repeats": bench.repeats}
-    arrays, best = with_ones(X, job) | {"y": y.astype(float)}, None
-    for tol in LADDER:
-        answer = there.ask(job | {"tol": tol}, **arrays)
-        if "failed" in answer:
-            return best or Side("skglm", bench.limit, failed=answer["failed"])
-        *coef, intercept = answer["coef"]
-        primal = linear_primal(X, y, C, np.array(coef), intercept)
-        best = side("skglm", Run(answer["seconds"], (primal - dual) / primal, tol))
-        if not best.late:
-            break
-    return best
-
-
-def with_ones(X, job: dict) -> dict:
-    """Return the arrays of the samples with a column of ones; the shape goes into the job."""
+    # It fits no intercept: a column of ones stands for it, with a penalty as ours has.
     ones = np.ones((X.shape[0], 1))
-    return arrays_of(sparse.hstack((X, ones)) if sparse.issparse(X) else np.hstack((X, ones)), job)
+    X = sparse.hstack((X, ones)) if sparse.issparse(X) else np.hstack((X, ones))
+    arrays = arrays_of(X, job) | {"y": y.astype(float)}
+
+    def fit(tol: float):
+        answer = there.ask(job | {"tol": tol}, **arrays)
+        return answer.get("failed") or (answer["seconds"], answer["coef"])
+
+    def primal(coef: np.ndarray) -> float:
+        return 0.5 * (coef @ coef) + C * np.maximum(1.0 - y * (X @ coef), 0.0).sum()
+
+    return ladder("skglm", fit, dual, primal, GAP, bench.limit)
 
 
 def path(bench: Bench) -> Iterator[Row]:
@@ -95,10 +86,10 @@ def path(bench: Bench) -> Iterator[Row]:
         X, y = bench.sets(name)
         seconds, found = best_of(2, lambda X=X, y=y: svc_path(X, y, **options))
         ours = Side("svc_path", seconds, f"gaps up to {found.dual_gaps.max():.0e}")
-        runs = [linear_svc(X, y, point.C, point.certificate.dual, GAP, bench.limit)
-                for point in found.solutions]  # fmt: skip
-        missed = sum(run.tol is None or run.gap > GAP for run in runs)
-        peer = Side("20 LinearSVC", sum(run.seconds for run in runs), late=missed > 0,
+        sides = [linear_svc(X, y, point.certificate.dual, GAP, bench.limit, C=point.C, loss="hinge")
+                 for point in found.solutions]  # fmt: skip
+        missed = sum(side.late for side in sides)
+        peer = Side("20 LinearSVC", sum(side.seconds for side in sides), late=missed > 0,
                     reached=f"{missed} missed 1e-6" if missed else "gaps up to 1e-06")  # fmt: skip
         yield Row("path of 20 C", size(name, X), ours, peer)
 
@@ -108,7 +99,7 @@ def squared_hinge(bench: Bench) -> Iterator[Row]:
     for name in BINARY + MULTICLASS:
         X, y = labelled(bench, name)
         for C in (0.1, 10.0):
-            yield fit_beside(bench, "squared hinge", name, X, y, C, squared_objectives)
+            yield fit_beside(bench, "squared hinge", name, X, y, C)
 
 
 def l1(bench: Bench) -> Iterator[Row]:
@@ -116,8 +107,8 @@ def l1(bench: Bench) -> Iterator[Row]:
     for name in SELECTION:
         X, y = bench.sets(name)
         for C in (0.1, 1.0, 10.0):
-            options = {"penalty": "l1", "dual": False}
-            yield fit_beside(bench, "L1 penalty", name, X, y, C, l1_objective, **options)
+            options = {"penalty": "l1", "dual": False, "objectives": l1_objective}
+            yield fit_beside(bench, "L1 penalty", name, X, y, C, **options)
 
 
 def crammer_singer(bench: Bench) -> Iterator[Row]:
@@ -125,19 +116,20 @@ def crammer_singer(bench: Bench) -> Iterator[Row]:
     for name in CLASSES_AT_ONCE:
         X, y = labelled(bench, name)
         for C in (0.1, 1.0):
-            how = {"gap": ROUGH, "multi_class": "crammer_singer"}
-            yield fit_beside(bench, "multi-class hinge", name, X, y, C, joint_objective, **how)
+            how = {"gap": ROUGH, "multi_class": "crammer_singer", "objectives": joint_objective}
+            yield fit_beside(bench, "multi-class hinge", name, X, y, C, **how)
 
 
 def fit_beside(
-    bench: Bench, work: str, name: str, X, y, C: float, objectives, gap: float = GAP, **options
+    bench: Bench, work: str, name: str, X, y, C: float, gap: float = GAP, objectives=None, **options
 ) -> Row:
     """Return one fit to a gap, beside LinearSVC with the same options to the same gap."""
     model = ScreenedLinearSVC(C=C, tol=gap, **options)
     seconds, _ = best_of(bench.repeats, lambda: model.fit(X, y))
     ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
     dual = model.objective_ * (1.0 - model.dual_gap_)
-    peer = primal_ladder(X, y, dual, bench, objectives, gap, C=C, **options)
+    options |= {"C": C, "max_iter": 20_000}
+    peer = linear_svc(X, y, dual, gap, bench.limit, bench.repeats, objectives, **options)
     return Row(f"{work} C = {C:g}", size(name, X), ours, peer)
 
 
@@ -151,35 +143,10 @@ def labelled(bench: Bench, name: str):
     return (X if sparse.issparse(X) else StandardScaler().fit_transform(X)), y
 
 
-def primal_ladder(X, y, least, bench: Bench, objectives, gap: float = GAP, **options) -> Side:
-    """Return LinearSVC at the loosest tolerance with which each of its problems reaches the gap."""
-    for tol in LADDER[:6]:
-        model = LinearSVC(tol=tol, max_iter=20_000, random_state=0, **options)
-        seconds, _ = best_of(bench.repeats, lambda model=model: model.fit(X, y))
-        reached = float(np.max(1.0 - least / objectives(model, X, y)))
-        if reached <= gap or seconds > bench.limit:
-            break
-    return Side("LinearSVC", seconds, f"gap {reached:.0e}", late=reached > gap)
-
-
-def squared_losses(model: LinearSVC, X, y) -> np.ndarray:
-    """Return the sums of squared hinges of its problems, times C."""
-    classes = model.classes_[1:] if model.classes_.size == 2 else model.classes_
-    margins = model.decision_function(X).reshape(X.shape[0], -1)
-    margins *= np.where(y[:, None] == classes, 1.0, -1.0)
-    return model.C * (np.maximum(1.0 - margins, 0.0) ** 2).sum(axis=0)
-
-
-def squared_objectives(model: LinearSVC, X, y) -> np.ndarray:
-    """Return the objectives of its problems with the squared hinge."""
-    squares = (model.coef_**2).sum(axis=1) + model.intercept_**2
-    return 0.5 * squares + squared_losses(model, X, y)
-
-
 def l1_objective(model: LinearSVC, X, y) -> np.ndarray:
     """Return the objectives of its problems with an L1 penalty, which the intercept has too."""
     sizes = np.abs(model.coef_).sum(axis=1) + np.abs(model.intercept_)
-    return sizes + squared_losses(model, X, y)
+    return sizes + losses(model, X, y)
 
 
 def joint_objective(model: LinearSVC, X, y) -> float:
@@ -206,8 +173,8 @@ def free_intercept(bench: Bench) -> Iterator[Row]:
                    "limit": bench.limit, "repeats": 1}  # fmt: skip
             arrays = arrays_of(X, job) | {"y": y}
             answer = bench.here(PEER).ask(job, **arrays)
-            peer = Side('SVC(kernel="linear")', answer.get("seconds", bench.limit),
-                        "tol=1e-3 which is no gap", late="failed" in answer)  # fmt: skip
+            said = "tol=1e-3 which is no gap"
+            peer = answered('SVC(kernel="linear")', answer, bench.limit, said)
             yield Row(f"free intercept C = {C:g}", size(name, X), ours, peer)
 
 

@@ -1,58 +1,64 @@
-"""The peers of ScreenedSVC, timed at the duality gap they really reach."""
+"""The peers in our own environment, timed at the duality gap that they really reach."""
 
 import multiprocessing
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.extmath import safe_sparse_dot
 
+from benchmarks.support.comparison import Side, answered
 from benchmarks.support.peer_process import best_of, timed
 
 # Tolerances tried one after the other until the gap is small enough.
 LADDER = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
-@dataclass(frozen=True)
-class Run:
-    """A fit of a peer: seconds, relative duality gap reached, the tolerance that it was given."""
+def ladder(name: str, fit: Callable, least, objectives: Callable, gap: float, limit: float) -> Side:
+    """Fit at the loosest tolerance that brings each objective within the gap of its least value.
 
-    seconds: float
-    gap: float
-    tol: float | None
-
-    def __str__(self) -> str:
-        """Seconds, with the gap."""
-        return f"{self.seconds:8.3f} s, gap {self.gap:.0e}"
-
-
-def linear_primal(X, signs, C: float, coef: np.ndarray, intercept: float) -> float:
-    """Objective of LinearSVC(loss="hinge"), whose intercept is penalised."""
-    margins = signs * (safe_sparse_dot(X, coef) + intercept)
-    return 0.5 * (coef @ coef + intercept**2) + C * np.maximum(1.0 - margins, 0.0).sum()
-
-
-def linear_svc(X, signs, C: float, dual: float, gap: float, limit: float, repeats: int = 1) -> Run:
-    """Time LinearSVC at the loosest tolerance that reaches the gap; the last run if none does.
-
-    `dual` is a certified dual value: LIBLINEAR's own is not known to its callers. Its iterations
-    are unlimited, its time is not. The fastest of `repeats` short fits counts.
+    `fit` returns seconds and a model for a tolerance, or says why there is none; `least` is a
+    certified dual value, as the peer's own is not known to its callers.
     """
-    best = Run(limit, np.inf, None)
+    side = Side(name, limit, late=True)
     for tol in LADDER:
-        model = LinearSVC(C=C, loss="hinge", tol=tol, max_iter=10**8, random_state=0)
-        answer = _within(limit, _fit_linear, model, X, signs, repeats)
-        if answer is None:
-            return Run(limit, best.gap, None)
-        seconds, coef, intercept = answer
-        primal = linear_primal(X, signs, C, coef, intercept)
-        best = Run(seconds, (primal - dual) / primal, tol)
-        if best.gap <= gap:
+        answer = fit(tol)
+        if isinstance(answer, str):
+            return answered(name, {"failed": answer}, limit, side.reached)
+        seconds, model = answer
+        reached = float(np.max(1.0 - least / objectives(model)))
+        side = Side(name, seconds, f"gap {reached:.0e}", late=reached > gap)
+        if not side.late:
             break
-    return best
+    return side
+
+
+def linear_svc(
+    X, y, least, gap: float, limit: float, repeats: int = 1, objectives=None, **options
+) -> Side:
+    """Time LinearSVC; its iterations are unlimited, its time is not."""
+    options = {"max_iter": 10**8, "random_state": 0, **options}
+    objectives = objectives or penalised
+
+    def fit(tol: float):
+        model = LinearSVC(tol=tol, **options)
+        return _within(limit, best_of, repeats, lambda: model.fit(X, y))
+
+    return ladder("LinearSVC", fit, least, lambda model: objectives(model, X, y), gap, limit)
+
+
+def losses(model, X, y) -> np.ndarray:
+    """Return the sums of hinges of its problems, squared or not, times C."""
+    classes = model.classes_[1:] if model.classes_.size == 2 else model.classes_
+    margins = model.decision_function(X).reshape(X.shape[0], -1)
+    margins *= np.where(y[:, None] == classes, 1.0, -1.0)
+    short = np.maximum(1.0 - margins, 0.0)
+    return model.C * (short if model.loss == "hinge" else short**2).sum(axis=0)
+
+
+def penalised(model, X, y) -> np.ndarray:
+    """Return the objectives of its problems, whose intercepts are penalised."""
+    return 0.5 * ((model.coef_**2).sum(axis=1) + model.intercept_**2) + losses(model, X, y)
 
 
 def svc_gap(model: SVC, K: np.ndarray, signs: np.ndarray, C: float) -> float:
@@ -67,21 +73,8 @@ def svc_gap(model: SVC, K: np.ndarray, signs: np.ndarray, C: float) -> float:
     return (primal - (alpha.sum() - 0.5 * square)) / primal
 
 
-def svc(X, K, signs, C: float, gamma: float, tol: float, cache_size: float) -> Run:
-    """Time one fit of SVC at a tolerance."""
-    model = SVC(C=C, gamma=gamma, tol=tol, cache_size=cache_size)
-    started = time.process_time()
-    model.fit(X, signs)
-    return Run(time.process_time() - started, svc_gap(model, K, signs, C), tol)
-
-
-def _fit_linear(model: LinearSVC, X, signs, repeats: int) -> tuple[float, np.ndarray, float]:
-    seconds, _ = best_of(repeats, lambda: model.fit(X, signs))
-    return seconds, model.coef_[0], float(model.intercept_[0])
-
-
 def _within(limit: float, function: Callable, *arguments):
-    """Return the function's value, or None if it takes longer than the limit, in CPU seconds."""
+    """Return the function's value, or that it takes longer than the limit, in CPU seconds."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(
@@ -93,6 +86,6 @@ def _within(limit: float, function: Callable, *arguments):
     try:
         answer = here.recv()
     except EOFError:
-        answer = None
+        answer = f"> {limit:g} s"
     process.join()
     return answer

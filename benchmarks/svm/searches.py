@@ -22,8 +22,6 @@ from benchmarks.support.comparison import Bench, Row, Side, size
 from benchmarks.support.peer_process import best_of
 from skscreen import ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, svc_certified_C
 
-PACKAGES = ()
-
 
 def grid(bench: Bench) -> Iterator[Row]:
     """A search over C, gamma and folds, beside GridSearchCV(SVC())."""

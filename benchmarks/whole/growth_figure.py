@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from benchmarks.support.figures import COLOURS, save
+from benchmarks.support.figures import COLOURS, save, tidy
 
 COLUMNS = ("n", "d", "size", "n_labels", "C", "tol")
 NAMES = {"tol": "tolerance", "n_labels": "labels"}
@@ -58,8 +54,7 @@ def one_panel(ax, xs: np.ndarray, seconds: np.ndarray, missed: np.ndarray, line)
     ticks = xs[[0, xs.size // 2, -1]]
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticks(ticks, [number(tick) for tick in ticks])
-    ax.grid(color="0.9", linewidth=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
+    tidy(ax)
     ax.tick_params(labelsize="small", labelleft=True)
 
 
