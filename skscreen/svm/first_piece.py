@@ -23,6 +23,8 @@ class FirstPiece:
 
     def __init__(self, samples, losses: SampleLosses, signs: np.ndarray | None):
         self._samples, self._losses, self._signs = samples, losses, signs
+        # With a free intercept, or losses with shifts, no piece is known.
+        self._exists = signs is None and not losses.smooth
         # Dual variables divided by C: at w = 0 samples with a positive threshold have a loss.
         self.alpha = np.where(losses.thresholds > 0.0, losses.sizes, 0.0)
 
@@ -37,7 +39,7 @@ class FirstPiece:
 
         That is with a free intercept, a threshold of 0, or losses with shifts, which have none.
         """
-        if self._signs is not None or self._losses.smooth:
+        if not self._exists:
             return 0.0
         largest = float(self._inverses(self.margins, self._losses.thresholds).max())
         return 1.0 / largest if largest > 0.0 else math.inf
@@ -56,7 +58,9 @@ class FirstPiece:
 
         For a kernel matrix that is not in memory this product would cost a fifth of a fit.
         """
-        if "C_min" not in vars(self) and self._signs is None and not self._losses.smooth:
+        if not self._exists:
+            return True
+        if "C_min" not in vars(self):
             n = self._samples.n
             some = np.unique(np.linspace(0, n - 1, min(_LOOKED_AT, n), dtype=np.int64))
             margins = self._samples.some_margins(some, self.alpha)

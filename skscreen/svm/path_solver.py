@@ -56,13 +56,15 @@ Solve = Callable[
 
 @dataclass(frozen=True)
 class _Known:
-    """A point known for one C."""
+    """A point known for one C: alpha and margins (n,), see `SampleSolution`, and decisions (n,)."""
 
     C: float
     alpha: np.ndarray
     margins: np.ndarray
-    reference: Reference
-    exact: bool = True
+    b: float | None = None  # the best one, if not known
+    rounding: float = 0.0
+    apart: float = 0.0
+    codes: np.ndarray | None = None
 
 
 class SamplePathSolver:
@@ -122,13 +124,16 @@ class SamplePathSolver:
         inside = np.clip(alpha, 0.0, losses.caps)
         if margins is None or not np.array_equal(inside, alpha):
             margins = self.samples.q_dot(inside)
-        b = HingeTerms(losses, self._signs).best_intercept(margins)
-        known = self._reference(margins, inside, losses, b)
-        self._known.append(_Known(C, inside, margins, known))
+        self._known.append(_Known(C, inside, margins))
 
-    def _reference(self, margins, alpha, losses, b=0.0, rounding=0.0, apart=0.0) -> Reference:
-        norms, signs = self.samples.norms, self._signs
-        return reference(norms, margins, alpha, losses, signs, b, rounding=rounding, apart=apart)
+    def _reference(self, known: _Known, losses: SampleLosses) -> Reference:
+        norms, signs, b = self.samples.norms, self._signs, known.b
+        if b is None:
+            b = HingeTerms(losses, signs).best_intercept(known.margins)
+        return reference(
+            norms, known.margins, known.alpha, losses, signs, b, rounding=known.rounding,
+            apart=known.apart,
+        )  # fmt: skip
 
     def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
         """Return codes by bounds on the margins without a free intercept."""
@@ -143,14 +148,38 @@ class SamplePathSolver:
             first = self._first(C, losses)
             # The gap is only larger if rounding errors of the margins are too large.
             if first.certificate.relative_gap <= tol:
-                return self._finish(C, losses, first, [], None, began)
+                return self._keep(C, first, [], None, began)
         margins = codes = None
         history: list[ScreeningEvent] = []
         if start is None and self._known:
             start, margins, codes = self._carry_over(C, losses, history)
         with blas_threads_for(self.samples.width):
             solution, codes = self._solved(C, losses, start, margins, codes, tol, history)
-        return self._finish(C, losses, solution, history, codes, began)
+        return self._keep(C, solution, history, codes, began)
+
+    def _keep(self, C: float, found: SampleSolution, history, codes, began) -> SampleSolution:
+        """Make a solution what the next one starts from; return it with its C, steps and time."""
+        square, size = found.alpha @ found.margins, found.alpha @ self.samples.norms
+        if found.w is None and square < -INDEFINITE * size**2:
+            raise IndefiniteError(indefinite_message("the square of a norm is negative"))
+        self._on_path = True
+        self._known = [
+            _Known(C, found.alpha, found.margins, found.b, found.rounding, found.apart, codes)
+        ]
+        return replace(found, C=C, history=tuple(history), seconds=time.perf_counter() - began)
+
+    def with_proof(self, solution: SampleSolution) -> SampleSolution:
+        """Return the last solution, with what its own gap ball decides as its last step."""
+        (known,) = self._known
+        if not self._screens:
+            return solution
+        began, losses = time.perf_counter(), self._losses.at(known.C)
+        last = self._reference(known, losses)
+        codes = self._decide(ball_test(gap_ball(last), last.norms), losses, known.codes)
+        seconds = time.perf_counter() - began
+        event = screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / known.C)
+        history, seconds = (*solution.history, event), solution.seconds + seconds
+        return replace(solution, history=history, seconds=seconds)
 
     def _solved(self, C, losses, start, margins, codes, tol, history):
         """Solve with decisions; return the solution and the decisions that were used."""
@@ -218,7 +247,7 @@ class SamplePathSolver:
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
         margins, alpha = C * self._begins.margins, C * self._begins.alpha
-        exact = self._reference(margins, alpha, losses)
+        exact = self._reference(_Known(C, alpha, margins, 0.0), losses)
         primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
         w = self.samples.combine(alpha) if isinstance(self.samples, LinearSamples) else None
         return SampleSolution(
@@ -238,13 +267,13 @@ class SamplePathSolver:
             start, margins = self._interpolated(ends[0], ends[1], C, losses.caps)
         codes = None
         if self._bound is not None:
-            known, rho = nearest.reference, C / nearest.C
             if between:
-                b = HingeTerms(losses, self._signs).best_intercept(margins)
-                known, rho = self._reference(margins, start, losses, b), 1.0
+                known, rho = self._reference(_Known(C, start, margins), losses), 1.0
                 extremes = ball_test(gap_ball(known), known.norms)
             else:
-                extremes = self._test(self._bound, nearest, C)
+                known = self._reference(nearest, self._losses.at(nearest.C))
+                rho = C / nearest.C
+                extremes = self._test(self._bound, known, rho, C)
             codes = self._decide(extremes, losses)
             if self._signs is not None:
                 codes = decide(*compare_at(known, rho, self.samples), codes, losses)
@@ -253,9 +282,11 @@ class SamplePathSolver:
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
-        return start, margins if nearest.exact else None, codes
+        length = float(nearest.alpha @ self.samples.norms)
+        exact = nearest.rounding <= _EXACT * EPS * length
+        return start, margins if exact else None, codes
 
-    def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
+    def _scaled(self, known: _Known, C: float, caps: np.ndarray):
         """Return C / C0 times a point, with variables at their bound kept exactly there.
 
         With few at their bound times what raises the dual value most: for a hard margin that is 1.
@@ -271,7 +302,7 @@ class SamplePathSolver:
             start[at_bound] = caps[at_bound]
         return start, rho * known.margins
 
-    def _interpolated(self, below: "_Known", above: "_Known", C: float, caps: np.ndarray):
+    def _interpolated(self, below: _Known, above: _Known, C: float, caps: np.ndarray):
         """Return the point between two, linear in C: the solution if no sample changes sides."""
         share = (C - below.C) / (above.C - below.C)
         at_bound = (below.alpha >= below.C * self._weights) & (
@@ -281,7 +312,7 @@ class SamplePathSolver:
         start = np.where(at_bound, caps, np.minimum(alpha, caps))
         return start, below.margins + share * (above.margins - below.margins)
 
-    def _test(self, bound: Bound, known: "_Known", C: float) -> Extremes:
+    def _test(self, bound: Bound, known: Reference, rho: float, C: float) -> Extremes:
         # "ball1" first, as the others cost a product with the whole kernel matrix. For losses with
         # shifts the dual variables that belong to w are those of "ball1".
         if not self._on_path or self._losses.smooth:
@@ -291,25 +322,7 @@ class SamplePathSolver:
             margins, summed = self._targets.margins(target / (C * self._weights))
             return C * margins, C * summed
 
-        return bound(known.reference, C / known.C, products)
-
-    def _finish(self, C, losses, solution, history, codes, began) -> SampleSolution:
-        """Make the solution the next reference, and screen by its own gap ball."""
-        square, size = solution.alpha @ solution.margins, solution.alpha @ self.samples.norms
-        if solution.w is None and square < -INDEFINITE * size**2:
-            raise IndefiniteError(indefinite_message("the square of a norm is negative"))
-        last = self._reference(
-            solution.margins, solution.alpha, losses, solution.b, solution.rounding, solution.apart
-        )
-        self._on_path = True
-        exact = solution.rounding <= _EXACT * EPS * last.length
-        self._known = [_Known(C, solution.alpha, solution.margins, last, exact)]
-        if self._screens:
-            start = time.perf_counter()
-            codes = self._decide(ball_test(gap_ball(last), last.norms), losses, codes)
-            seconds = time.perf_counter() - start
-            history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
-        return replace(solution, C=C, history=tuple(history), seconds=time.perf_counter() - began)
+        return bound(known, rho, products)
 
 
 def _measured(

@@ -114,7 +114,7 @@ class Paths:
 
     def solve(self, C: float, tol: float) -> SampleSolution | JointSolution:
         """Solve all problems for one C."""
-        return self._joint([partial(solver.solve, C, tol) for solver in self._solvers])
+        return self._joint([partial(_proved, solver, C, tol) for solver in self._solvers])
 
     def finish(self, solution: SampleSolution | JointSolution) -> SampleSolution | JointSolution:
         """Return a solution with weights of features and intercepts, and without margins."""
@@ -137,6 +137,11 @@ class Paths:
         with blas_threads_for(self._problem.kernel.width, self._n_threads):
             threads = Parallel(self._n_jobs, require="sharedmem")
             return as_one(threads(delayed(solve)() for solve in solves))
+
+
+def _proved(solver: SamplePathSolver, C: float, tol: float) -> SampleSolution:
+    """Solve a problem for one C, and screen by the solution."""
+    return solver.with_proof(solver.solve(C, tol))
 
 
 def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:

@@ -154,8 +154,9 @@ class ScreenedSVC(BaseSVC):
         For each screening step: "where" it happened, the value of C ("parameter", see
         `screening_parameter_`), the "iteration", how many samples are proven to have alpha_i = 0
         ("zero") and alpha_i = C s_i ("at_bound"), how many are "undecided", the "rate", which is
-        the share of all samples that are decided, and "seconds". Empty for one-vs-one problems that
-        share kernel values, and for small problems, see the notes.
+        the share of all samples that are decided, and "seconds". Empty where no samples are left
+        out on the way: in one-vs-one problems that share kernel values, small problems, and where
+        kernel values are computed as needed. What the solution decides is `screened_`.
     screened_ : SampleScreening
         Which samples the solution proves to be decided at its own C, see `screen_samples`.
         Computed when it is first asked for; copies and pickles do not have it.

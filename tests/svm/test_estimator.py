@@ -239,14 +239,13 @@ def test_screening_changes_nothing_but_the_history(screening):
 def test_the_history_has_every_screening_step(options):
     model = ScreenedSVC(0.5, **options).fit(X, y)
     history = model.screening_history_
-    # Those of the solver, and the one by the solution itself.
     assert len(history) > 1
     assert set(history["where"]) == {"dynamic"}
     assert model.screening_parameter_ == "C" and set(history["parameter"]) == {0.5}
     assert history["seconds"].min() > 0.0
     assert_array_equal(history["zero"] + history["at_bound"] + history["undecided"], len(y))
     steps = history["iteration"].tolist()
-    assert steps == sorted(steps) and steps[-1] == model.n_iter_
+    assert steps == sorted(steps) and steps[-1] <= model.n_iter_
     assert history[-1]["undecided"] < history[0]["undecided"]
 
 
