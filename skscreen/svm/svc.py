@@ -155,8 +155,8 @@ class ScreenedSVC(BaseSVC):
         `screening_parameter_`), the "iteration", how many samples are proven to have alpha_i = 0
         ("zero") and alpha_i = C s_i ("at_bound"), how many are "undecided", the "rate", which is
         the share of all samples that are decided, and "seconds". Empty where no samples are left
-        out on the way: in one-vs-one problems that share kernel values, small problems, and where
-        kernel values are computed as needed. What the solution decides is `screened_`.
+        out on the way, as in one-vs-one problems that share kernel values, in small problems, and
+        where kernel values are computed as needed. What the solution decides is `screened_`.
     screened_ : SampleScreening
         Which samples the solution proves to be decided at its own C, see `screen_samples`.
         Computed when it is first asked for; copies and pickles do not have it.
