@@ -79,55 +79,61 @@ class SVMProblem:
     """
 
     def __init__(self, data: TrainingSet, settings: Settings, shared: KernelMatrices | None = None):
-        self.data, self._settings = data, settings
-        self.X, self.kernel = data.X, data.kernel
-        self.labels: Any = data.division.labels
+        self.data, self.X, self.kernel = data, data.X, data.kernel
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
+        self.labels: Any = data.division.labels
         self._taking_part = as_solved(data.taking_part, data.kernel)
-        self._whole: SampleSet | None = None
+        # The solvers of problems between classes are meant for such.
+        has_blocks = settings.solver == "auto" and settings.loss == "hinge"
+        has_blocks = has_blocks and data.kernel.is_definite and data.kernel.name != "linear"
+        is_small = has_blocks and self._is_small(settings.once)
         self._content: str | None = None
         self._stored: StoredFit | None = None
         is_regression = isinstance(data.division, BothSides)
         if settings.store is not None and (is_regression or is_worth_keeping(self._taking_part)):
             self._content = content_key(self._taking_part)
             # Small problems are solved in the time that reading and writing a file takes.
-            self._stored = None if self._is_small else self._stored_fit(settings.store)
-        self._settings = replace(settings, once=settings.once and self._stored is None)
+            if not is_small:
+                self._stored = self._stored_fit(settings)
+        once = settings.once and self._stored is None and self.division.n_problems == 1
+        self._settings, self._shared = replace(settings, once=once), shared
         self._sets: dict[int, SampleSet] = {}
-        self._pairs = self._shared_pairs()
+        check_intercept_scaling(settings.bias)
+        self._pairs = self._shared_pairs(is_small) if has_blocks else None
         if self._pairs is None and not isinstance(data.division, OneVsOne):
-            self._whole = self._sample_set(self._taking_part, shared or self._kept())
-            self._whole.prepare()
+            self._samples(0).prepare()
 
-    def _sample_set(self, X, shared: KernelMatrices | None) -> SampleSet:
-        once = self._settings.once and self.division.n_problems == 1
-        return SampleSet(X, self.kernel, replace(self._settings, once=once), shared)
+    def _is_small(self, once: bool) -> bool:
+        """Whether one compiled call solves a problem faster than what shares work between fits."""
+        n = self.labels.rows.size
+        if isinstance(self.division, OneVsOne):
+            return n <= _FEW
+        return once and self.division.n_problems == 1 and n <= _SMALL
 
-    def _shared_pairs(self) -> ClassPairs | None:
+    def _stored_fit(self, settings: Settings) -> StoredFit:
+        """Return what the store knows of these problems for other C."""
+        asked = settings.loss, settings.bias, settings.free, settings.indefinite
+        given = self._content, *self.division.content, *astuple(self.kernel), *asked
+        return StoredFit(settings.store, content_key(*given), self.division.n_problems)
+
+    def _shared_pairs(self, is_small: bool) -> ClassPairs | None:
         """Return what solves problems of two classes that share kernel values, where that is so."""
         settings, division = self._settings, self.division
-        check_intercept_scaling(settings.bias)
         how = division, settings.bias, settings.free
-        if self._is_small:
-            kept = self._kept_blocks(8.0 * self.labels.rows.size**2) if self._content else None
-            small = SmallBlocks(self._taking_part, self.kernel, *how, kept)
-            return ClassPairs(small, *how, settings.max_iter)
-        blocks = self._class_blocks()
-        return None if blocks is None else ClassPairs(blocks, *how, settings.max_iter)
-
-    def _class_blocks(self) -> ClassBlocks | None:
-        """Return kernel values inside classes, if one-vs-one problems are solved with these."""
-        division, bias = self.division, self._settings.bias
-        if not isinstance(division, OneVsOne) or not self._has_blocks:
+        blocks: SmallBlocks | ClassBlocks
+        if is_small:
+            kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
+            blocks = SmallBlocks(self._taking_part, self.kernel, *how, kept)
+        elif isinstance(division, OneVsOne):
+            gram = self.kernel.gram(self._taking_part, 0.0)
+            if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
+                return None
+            kept = self._kept_blocks(block_bytes(division))
+            blocks = ClassBlocks(gram, division, settings.bias, kept)
+        else:
             return None
-        # The certificate of others looks at all of their values.
-        if not (gram := self.kernel.gram(self._taking_part, 0.0)).is_definite:
-            return None
-        if gram.diagonal.max(initial=0.0) + bias**2 > LARGEST_SINGLE:
-            return None
-        kept = self._kept_blocks(block_bytes(division)) if self._content else None
-        return ClassBlocks(gram, division, bias, kept)
+        return ClassPairs(blocks, *how, settings.max_iter)
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""
@@ -135,41 +141,7 @@ class SVMProblem:
         if store is None or self._content is None:
             return None
         given = self._content, self.labels.codes, self._settings.free
-        key = content_key(*given, *astuple(self.kernel))
-        return store.kept.blocks(key, nbytes)
-
-    @property
-    def _has_blocks(self) -> bool:
-        """Whether the solvers of problems between classes are meant for these."""
-        settings, kernel = self._settings, self.kernel
-        meant = settings.solver == "auto" and settings.loss == "hinge" and kernel.is_definite
-        return meant and kernel.name != "linear"
-
-    @property
-    def _is_small(self) -> bool:
-        """Whether one compiled call solves a problem faster than what shares work between fits."""
-        n = self.labels.rows.size
-        if not self._has_blocks:
-            return False
-        if isinstance(self.division, OneVsOne):
-            return n <= _FEW
-        return self._settings.once and self.division.n_problems == 1 and n <= _SMALL
-
-    def _stored_fit(self, store: Store) -> StoredFit:
-        """Return what the store knows of these problems for other C."""
-        settings = self._settings
-        asked = settings.loss, settings.bias, settings.free, settings.indefinite
-        given = self._content, *self.division.content, *astuple(self.kernel), *asked
-        return StoredFit(store, content_key(*given), self.division.n_problems)
-
-    def _kept(self, *problem: int) -> KernelMatrices | None:
-        """Return what is kept in memory of all samples, or of those of a problem."""
-        store = self._settings.store
-        if store is None or self._content is None:
-            return None
-        # Which samples a problem has depends on the labels.
-        key = content_key(self._content, self.labels.codes, *problem) if problem else self._content
-        return store.kept.kernels(key)
+        return store.kept.blocks(content_key(*given, *astuple(self.kernel)), nbytes)
 
     @property
     def shares_pairs(self) -> bool:
@@ -177,17 +149,23 @@ class SVMProblem:
         return self._pairs is not None
 
     def _samples(self, problem: int) -> SampleSet:
-        """Return the samples of a problem."""
-        if self._whole is not None:
-            return self._whole
-        if problem in self._sets:
-            return self._sets[problem]
-        rows, X = self.division.rows(problem), self._taking_part
-        X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
-        samples = self._sample_set(X, self._kept(problem))
-        if not self.kernel.is_definite:
-            # What has to be changed for a solution is what finishes it.
-            self._sets[problem] = samples
+        """Return the samples of a problem, which are those of all but for one-vs-one."""
+        settings, is_pair = self._settings, isinstance(self.division, OneVsOne)
+        place = problem if is_pair else 0
+        if place in self._sets:
+            return self._sets[place]
+        X, shared, key = self._taking_part, self._shared, self._content
+        if is_pair:
+            rows, shared = self.division.rows(problem), None
+            X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
+        if shared is None and settings.store is not None and key is not None:
+            # Which samples a pair has depends on the labels.
+            key = content_key(key, self.labels.codes, problem) if is_pair else key
+            shared = settings.store.kept.kernels(key)
+        samples = SampleSet(X, self.kernel, settings, shared)
+        # What has to be changed of an indefinite kernel for a solution is what finishes it.
+        if not is_pair or not self.kernel.is_definite:
+            self._sets[place] = samples
         return samples
 
     def losses(self, problem: int) -> SampleLosses:
@@ -204,8 +182,7 @@ class SVMProblem:
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
         signed = self.division.signed(problem, solution.alpha)
-        found = self._samples(problem).finish(signed, solution)
-        return replace(found, b=found.b + self.division.shift)
+        return self._samples(problem).finish(signed, solution, self.division.shift)
 
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
@@ -262,11 +239,11 @@ class SVMProblem:
         """
         settings = self._settings
         known = settings.loss != "squared_hinge" or settings.solver != "auto"
-        if known or self._whole is None or self._stored is not None or self.division.n_problems < 3:
+        if known or self._stored is not None or self.division.n_problems < 3:
             return None
-        if settings.max_iter is not None or math.isinf(C):
+        if isinstance(self.division, OneVsOne) or settings.max_iter is not None or math.isinf(C):
             return None
-        return self._whole.start_together(self.labels.codes, self.losses(0).at(C), tol)
+        return self._samples(0).start_together(self.labels.codes, self.losses(0).at(C), tol)
 
     def follow(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None

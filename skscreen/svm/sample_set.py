@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples, both_signs, compress
-from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.path_solver import SamplePathSolver, Samples
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import is_narrow, solve_linear
@@ -55,18 +55,24 @@ class SampleSet:
         self._changed: DefiniteMatrix | None = None
 
     @cached_property
-    def _gram(self) -> Gram:
-        X, settings = self._X, self._settings
-        how = settings.indefinite
-        if how != "shift" or self._kernel.is_definite:
+    def _gram(self) -> Gram | None:
+        """The kernel matrix; None where it is indefinite, and LIBSVM solves the problem."""
+        settings, kernel = self._settings, self._kernel
+        if settings.indefinite != "shift" or kernel.is_definite:
             try:
-                return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
+                return kernel.gram(self._X, settings.cache_size, self._shared, settings.once)
             except IndefiniteError:
                 # A conditionally definite kernel is convex all the same.
-                if not settings.free and how == "error":
+                if not settings.free and settings.indefinite == "error":
                     raise
-        shift = how == "shift" or (how == "warn" and not self._is_for_libsvm)
-        return self._made_definite(shift)
+        warns = settings.indefinite == "warn"
+        shift = settings.indefinite == "shift" or (warns and not self._is_for_libsvm)
+        try:
+            return self._made_definite(shift)
+        except IndefiniteError:
+            if not warns:
+                raise
+            return None
 
     def _made_definite(self, shift: bool) -> Gram:
         changed = made_definite(self._matrix(), free=self._settings.free, shift=shift)
@@ -77,8 +83,7 @@ class SampleSet:
     @property
     def _is_for_libsvm(self) -> bool:
         """Whether LIBSVM solves such problems."""
-        hinges = ("hinge", "epsilon_insensitive")
-        return self._settings.free and self._settings.loss in hinges
+        return self._settings.free and not self._settings.loss.startswith("squared")
 
     def _matrix(self) -> np.ndarray:
         """Return the whole kernel matrix."""
@@ -126,21 +131,7 @@ class SampleSet:
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
-        if not self._is_left_to_libsvm:
-            _ = self._linear_samples if self.by_rows else self._gram
-
-    @cached_property
-    def _is_left_to_libsvm(self) -> bool:
-        """Whether a first look tells that the kernel is indefinite, and LIBSVM solves it then."""
-        if self._kernel.is_definite or self._settings.indefinite != "warn":
-            return False
-        if not self._is_for_libsvm:
-            return False
-        try:
-            _ = self._gram
-        except IndefiniteError:
-            return True
-        return False
+        _ = self._linear_samples if self.by_rows else self._gram
 
     def path_solver(
         self,
@@ -152,7 +143,7 @@ class SampleSet:
 
         `spent` are steps for one value of C that others have taken already.
         """
-        if self._is_left_to_libsvm:
+        if not self.by_rows and self._gram is None:
             return self._uncertified(signs, losses)
         solver = self._certified(signs, losses, spent)
         if self._settings.indefinite != "warn" or self._kernel.is_definite:
@@ -167,19 +158,21 @@ class SampleSet:
         return self._certified(signs, losses, spent)
 
     def _certified(self, signs, losses, spent: int) -> SamplePathSolver:
-        settings = self._settings
-        samples: LinearSamples | KernelSamples
-        if self.by_rows:
-            rows = self._linear_samples
-            samples = rows.twice() if signs is None else rows.signed(signs)
-        else:
-            gram = self._gram if signs is not None else Places.twice(self._gram)
-            known = both_signs(self._gram.n) if signs is None else signs
-            samples = KernelSamples(gram, known, bias=settings.bias)
+        settings, samples = self._settings, self.samples(signs)
         return SamplePathSolver(
             samples, losses, partial(self._solve, samples), settings.screening,
             free=settings.free, max_iter=settings.max_iter and settings.max_iter - spent,
         )  # fmt: skip
+
+    def samples(self, signs: np.ndarray | None) -> Samples:
+        """Return the samples with signs (n,); without these they stand twice."""
+        if self.by_rows:
+            rows = self._linear_samples
+            return rows.twice() if signs is None else rows.signed(signs)
+        gram, bias = cast(Gram, self._gram), self._settings.bias
+        if signs is None:
+            return KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
+        return KernelSamples(gram, signs, bias=bias)
 
     def _solve(self, samples, losses, start, margins, codes, tol, left) -> SampleSolution:
         """Solve for one C; see `path_solver.Solve`."""
@@ -198,8 +191,13 @@ class SampleSet:
         how |= {"random_state": settings.random_state, "solver": settings.solver}
         return solve_linear(samples, losses, **how)
 
-    def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
-        """Return a solution as users see it, without margins; `signed` are y_i alpha_i of rows."""
+    def finish(
+        self, signed: np.ndarray, solution: SampleSolution, origin: float
+    ) -> SampleSolution:
+        """Return a solution as users see it, without margins.
+
+        `signed` are y_i alpha_i of rows; the intercept is `origin` larger.
+        """
         settings, w, b = self._settings, solution.w, solution.b
         if w is not None:
             b = self._linear_samples.intercept(w, b)
@@ -210,7 +208,7 @@ class SampleSet:
         if self._changed is not None:
             shift = self._changed.shift
             b = b if self._changed.means is None else b - self._changed.means @ signed
-        return replace(solution, margins=np.empty(0), w=w, b=float(b), shift=shift)
+        return replace(solution, margins=np.empty(0), w=w, b=float(b) + origin, shift=shift)
 
 
 def _near_origin(X):

@@ -16,18 +16,11 @@ from sklearn.preprocessing import scale
 
 from skscreen import PragamSVC, ScreenedLinearSVC, ScreenedRTLM, ScreenedSVC, Store
 from skscreen.fitting.store import check_store, content_key
-from skscreen.svm import problem
 
 # As `content_key` makes them.
 KEY = "a" * 40
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
-
-
-@pytest.fixture
-def as_of_more_samples(monkeypatch):
-    """Fits of fewer samples than these are not kept."""
-    monkeypatch.setattr(problem.SVMProblem, "_is_small", False)
 
 
 def test_neighbours_are_the_nearest_on_both_sides(tmp_path):
@@ -78,9 +71,10 @@ def test_a_store_far_from_its_limit_is_not_listed_again(tmp_path, monkeypatch):
     assert 3 <= len(listed) <= 6
 
 
-def test_the_problems_of_a_fit_are_one_file(tmp_path, as_of_more_samples):
-    data, labels = load_wine(return_X_y=True)
-    data = scale(data)
+def test_the_problems_of_a_fit_are_one_file(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 2100)
+    data = rng.normal(size=(2100, 4)) + labels[:, None]
     for C in (1.0, 0.1):
         ScreenedSVC(C, kernel="rbf", store=tmp_path).fit(data, labels)
     assert len(list(tmp_path.rglob("*.npz"))) == 2
@@ -193,20 +187,24 @@ MODELS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_the_solution_is_that_of_no_store(name, tmp_path, as_of_more_samples):
-    data = X @ X.T if name == "precomputed" else X
-    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
+def test_the_solution_is_that_of_no_store(name, tmp_path):
+    rng = np.random.default_rng(0)
+    # More than the 1,000 samples up to which no solutions are stored.
+    data, labels = (np.concatenate(3 * [part]) for part in (X, y))
+    data = data + 0.1 * rng.normal(size=data.shape)
+    data = data @ data.T if name == "precomputed" else data
+    weights = rng.choice([0.0, 1.0, 2.0], labels.size)
     for C in (0.01, 5.0, 0.2, 0.2, 40.0, 1e-5):
         kept = clone(MODELS[name]).set_params(C=C, store=tmp_path)
-        kept.fit(data, y, sample_weight=weights)
-        bare = clone(MODELS[name]).set_params(C=C).fit(data, y, sample_weight=weights)
+        kept.fit(data, labels, sample_weight=weights)
+        bare = clone(MODELS[name]).set_params(C=C).fit(data, labels, sample_weight=weights)
         np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=2e-8)
         assert kept.dual_gap_ <= 1e-8
     again = clone(MODELS[name]).set_params(C=5.0, store=tmp_path)
-    again.fit(data, y, sample_weight=weights)
+    again.fit(data, labels, sample_weight=weights)
     assert np.all(again.n_iter_ == 0)
     # Other weights are another problem.
-    other = clone(MODELS[name]).set_params(C=5.0, store=tmp_path).fit(data, y)
+    other = clone(MODELS[name]).set_params(C=5.0, store=tmp_path).fit(data, labels)
     assert np.all(other.n_iter_ > 0)
 
 
