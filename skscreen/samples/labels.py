@@ -81,7 +81,7 @@ def of_rows(X, rows: np.ndarray, pairwise: bool):
     """Return some rows of X, in their order, of a kernel matrix the columns too."""
     if rows.size == X.shape[0]:
         return X
-    return X[rows][:, rows] if pairwise else X[rows]
+    return X[np.ix_(rows, rows)] if pairwise else X[rows]
 
 
 def taking_part(X, n: int, sample_weight) -> tuple[np.ndarray, np.ndarray]:

@@ -327,26 +327,21 @@ def learn(
 ) -> BaseSVM:
     """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
     problem.division.check(problem.X.shape[1])
-    if model.multi_class == "crammer_singer":
-        return _learn_together(model, C, problem)
-    n_problems, solutions = problem.division.n_problems, []
+    is_joint, solutions = model.multi_class == "crammer_singer", []
+    n_problems = 1 if is_joint else problem.division.n_problems
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.kernel.width, n_threads)
-    kind = "class" if is_classifier(model) else "fit"
+    kind = "class" if is_classifier(model) and not is_joint else "fit"
     with Tasks(model, n_problems, kind) as tasks, blas_threads, at_most(model.n_jobs):
-        for solution in _solved(problem, C, model, starts, n_threads):
-            solutions.append(solution)
-            tasks.end_task(len(solutions) / n_problems, solution.line)
-    warn_of_flaws(model, solutions)
-    return _set(model, problem.data, solutions)
-
-
-def _learn_together(model: BaseSVM, C: float, problem: SVMProblem) -> BaseSVM:
-    """Solve the one problem of all classes and set the attributes of the estimator."""
-    with Tasks(model, 1, "fit") as tasks, at_most(model.n_jobs):
-        solutions = joint_solutions(model, problem, C)
-        tasks.end_task(1.0, solutions[0].line)
-    warn_of_flaws(model, solutions[:1])
+        if is_joint:
+            solutions = joint_solutions(model, problem, C)
+            tasks.end_task(1.0, solutions[0].line)
+        else:
+            for solution in _solved(problem, C, model, starts, n_threads):
+                solutions.append(solution)
+                tasks.end_task(len(solutions) / n_problems, solution.line)
+    # All parts of a joint solution have the same flaws.
+    warn_of_flaws(model, solutions[:n_problems])
     return _set(model, problem.data, solutions)
 
 

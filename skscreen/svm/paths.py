@@ -24,50 +24,21 @@ _GAP_SHARE = 0.01
 
 @dataclass(frozen=True)
 class JointSolution:
-    """The solutions of all two-class problems for one C, with the attributes of one solution."""
+    """The solutions of all two-class problems for one C, with the attributes of one solution.
+
+    `w` (n_problems, n_features), of linear kernels, and `b` (n_problems,) are those of each; the
+    certificate, steps and time are sums.
+    """
 
     problems: tuple[SampleSolution, ...]
-
-    @property
-    def C(self) -> float:
-        """Weight of the losses."""
-        return self.problems[0].C
-
-    @property
-    def w(self) -> np.ndarray | None:
-        """Weights of the features, (n_problems, n_features); linear kernel only."""
-        return None if self.problems[0].w is None else weights_of(self.problems)
-
-    @property
-    def b(self) -> np.ndarray:
-        """Intercepts, (n_problems,)."""
-        return np.array([found.b for found in self.problems])
-
-    @property
-    def certificate(self) -> Certificate:
-        """Certificate of the sum of all problems."""
-        parts = [astuple(found.certificate) for found in self.problems]
-        return Certificate(*map(sum, zip(*parts, strict=True)))
-
-    @property
-    def n_iter(self) -> int:
-        """Steps of all problems."""
-        return sum(found.n_iter for found in self.problems)
-
-    @property
-    def converged(self) -> bool:
-        """Whether all problems met the tolerance."""
-        return all(found.converged for found in self.problems)
-
-    @property
-    def seconds(self) -> float:
-        """Time of all problems."""
-        return sum(found.seconds for found in self.problems)
-
-    @property
-    def history(self) -> tuple[ScreeningEvent, ...]:
-        """Screening steps of all problems, one after the other."""
-        return tuple(event for found in self.problems for event in found.history)
+    C: float
+    w: np.ndarray | None
+    b: np.ndarray
+    certificate: Certificate
+    n_iter: int
+    converged: bool
+    seconds: float
+    history: tuple[ScreeningEvent, ...]
 
     @property
     def place(self) -> str:
@@ -146,7 +117,20 @@ def _proved(solver: SamplePathSolver, C: float, tol: float) -> SampleSolution:
 
 def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
     """Return the solutions of all problems for one C as one."""
-    return found[0] if len(found) == 1 else JointSolution(tuple(found))
+    if len(found) == 1:
+        return found[0]
+    certificates = zip(*(astuple(each.certificate) for each in found), strict=True)
+    return JointSolution(
+        tuple(found),
+        C=found[0].C,
+        w=None if found[0].w is None else weights_of(found),
+        b=np.array([each.b for each in found]),
+        certificate=Certificate(*map(sum, certificates)),
+        n_iter=sum(each.n_iter for each in found),
+        converged=all(each.converged for each in found),
+        seconds=sum(each.seconds for each in found),
+        history=tuple(event for each in found for event in each.history),
+    )
 
 
 def solved_grid(model, paths, grid: np.ndarray, callbacks) -> tuple:

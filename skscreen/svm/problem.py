@@ -24,7 +24,7 @@ from skscreen.samples.kernel import (
     gamma_value,
     is_table,
 )
-from skscreen.samples.labels import Labels, check_intercept_scaling, check_labels
+from skscreen.samples.labels import Labels, check_intercept_scaling, check_labels, of_rows
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsOne, divided
 from skscreen.samples.rows import LARGEST_SINGLE
@@ -156,8 +156,8 @@ class SVMProblem:
             return self._sets[place]
         X, shared, key = self._taking_part, self._shared, self._content
         if is_pair:
-            rows, shared = self.division.rows(problem), None
-            X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
+            X = of_rows(X, self.division.rows(problem), self.kernel.name == "precomputed")
+            shared = None
         if shared is None and settings.store is not None and key is not None:
             # Which samples a pair has depends on the labels.
             key = content_key(key, self.labels.codes, problem) if is_pair else key

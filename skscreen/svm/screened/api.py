@@ -8,13 +8,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.distances import near_origin
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_samples import KernelSamples
-from skscreen.samples.labels import check_bounds, check_labels
+from skscreen.samples.labels import check_bounds, check_labels, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest, divided
-from skscreen.samples.rows import LinearSamples, compress
-from skscreen.svm.problem import LOSSES, as_solved, kernel_of, validated, with_kernel
+from skscreen.svm.problem import (
+    LOSSES,
+    as_solved,
+    has_free_intercept,
+    kernel_of,
+    settings_of,
+    validated,
+    with_kernel,
+)
+from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.screened.points import completed
 from skscreen.svm.screened.references import Fitted, GivenDuals, GivenWeights, as_known
 from skscreen.svm.screened.regions import Samples, bounds_at
@@ -175,8 +181,8 @@ def screen_samples(
     division_name = multi_class or settings.pop("multi_class", None)
     settings.pop("multi_class", None)
     model = ScreenedSVC(
-        C=float(C), fit_intercept=mode != "none", cache_size=cache_size,
-        intercept="free" if mode == "free" else "penalised", **settings,
+        C=float(C), fit_intercept=mode != "none", cache_size=cache_size, indefinite="error",
+        intercept="free" if mode == "free" else "penalised", random_state=0, **settings,
     )  # fmt: skip
     model._validate_params()
     X, y, function = with_kernel(model, *validated(model, X, y))
@@ -272,37 +278,21 @@ def _problem_samples(
     X, division: Division, kernel: Kernel, model: ScreenedSVC
 ) -> Iterator[Samples]:
     """Yield the samples of each problem, with signs."""
-    free = model.fit_intercept and model.intercept == "free"
-    bias = float(model.intercept_scaling) if model.fit_intercept and not free else 0.0
-    precomputed = kernel.name == "precomputed"
-    taking_part = as_solved(division.labels.take(X, precomputed), kernel)
-    whole = None
+    pairwise, settings = kernel.name == "precomputed", settings_of(model, None, once=True)
+    taking_part = as_solved(division.labels.take(X, pairwise), kernel)
+    samples = None
     for k in range(division.n_problems):
-        if whole is None or not isinstance(division, OneVsRest):
-            rows = division.rows(k)
-            part = taking_part[np.ix_(rows, rows)] if precomputed else taking_part[rows]
-            whole = _shared(part, kernel, bias, free, model.cache_size)
-        signs = division.signs(k)
-        if isinstance(whole, LinearSamples):
-            yield whole.signed(signs)
-        else:
-            yield KernelSamples(whole, signs, bias=bias)
-
-
-def _shared(X, kernel: Kernel, bias: float, free: bool, cache_size: float):
-    """Return what problems on the same samples share."""
-    if kernel.name != "linear":
-        return kernel.gram(X, cache_size, once=True)
-    # An unpenalised intercept takes up any shift; next to a large one digits are lost.
-    (X,) = near_origin(X) if free else (X,)
-    return LinearSamples(X, np.ones(X.shape[0]), bias, compress(X))
+        if samples is None or not isinstance(division, OneVsRest):
+            part = of_rows(taking_part, division.rows(k), pairwise)
+            samples = SampleSet(part, kernel, settings, None)
+        yield samples.samples(division.signs(k))
 
 
 def _decided(
     model: ScreenedSVC, division: Division, problem: int, samples: Samples, known, tests: str
 ) -> tuple[Decided, float]:
     """Return the decisions of one problem, and the relative gap of the reference."""
-    C, free = model.C, model.fit_intercept and model.intercept == "free"
+    C, free = model.C, has_free_intercept(model)
     losses = LOSSES[model.loss](division.weights(problem))
     check_bounds(C, losses.sizes)
     point = completed(known.known(problem, division, samples), samples, losses, free, C)
