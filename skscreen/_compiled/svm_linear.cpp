@@ -66,7 +66,7 @@ void bind_svm_linear(nb::module_& m) {
   m.def(
       "smooth_duals",
       [](Reals base, Reals inverses, Reals caps, Reals lacks, Array<double> out) {
-        smooth_duals({base, inverses, caps}, lacks, out);
+        return smooth_duals({base, inverses, caps}, lacks, out);
       },
       ReleaseGIL());
   m.def(

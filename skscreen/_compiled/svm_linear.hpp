@@ -284,17 +284,21 @@ struct SmoothSlopes {
   Array<const double> base, inverses, caps;
 };
 
-// Those of what margins lack.
-inline void smooth_duals(const SmoothSlopes& slopes, Array<const double> lacks,
-                         Array<double> out) {
+// Those of what margins lack; returns the sum of the losses, up to a constant.
+inline double smooth_duals(const SmoothSlopes& slopes, Array<const double> lacks,
+                           Array<double> out) {
   const double *base = slopes.base.data, *inverse = slopes.inverses.data;
   const double *cap = slopes.caps.data, *lack = lacks.data;
   double* SKSCREEN_RESTRICT alpha = out.data;
-#pragma omp simd
+  double total = 0.0;
+#pragma omp simd reduction(+ : total)
   for (int64_t i = 0; i < lacks.size; ++i) {
     const double free = base[i] + inverse[i] * lack[i], above = free > 0.0 ? free : 0.0;
-    alpha[i] = above < cap[i] ? above : cap[i];
+    const double a = above < cap[i] ? above : cap[i], moved = a - base[i];
+    total += a * lack[i] - (moved != 0.0 ? 0.5 * moved * moved / inverse[i] : 0.0);
+    alpha[i] = a;
   }
+  return total;
 }
 
 // A line on which the objective has the derivative linear + length square - the sum of

@@ -1,7 +1,7 @@
 """Best intercept and decisions of a hinge-loss problem, from margins alone."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class HingeTerms:
         if self.y is None:
             return 0.0
         kinks = self.y * self.losses.short(margins)
-        return 0.5 * sum(self._ends_of_intercepts(kinks))
+        return 0.5 * sum(self._ends_of_intercepts(self.y, kinks))
 
     def decide(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <z_i, w*>: see `rules.decide`."""
@@ -47,21 +47,18 @@ class HingeTerms:
         if self.y is None:
             return extremes
         thresholds = self.losses.thresholds
-        return bounds_with_intercept(*extremes, self.y, thresholds, self._ends_of_intercepts)
+        ends = partial(self._ends_of_intercepts, self.y)
+        return bounds_with_intercept(*extremes, self.y, thresholds, ends)
 
-    def _ends_of_intercepts(self, kinks: np.ndarray) -> tuple[float, float]:
+    def _ends_of_intercepts(self, y: np.ndarray, kinks: np.ndarray) -> tuple[float, float]:
         """Return the ends of the interval of best intercepts for some kinks."""
         losses = self.losses
         if losses.smooth:
-            return balancing_intercepts(kinks, losses.sizes, self.y)
-        return best_intercepts(kinks, losses.caps, *self._level)
-
-    @cached_property
-    def _level(self) -> tuple[float, float]:
-        """Level of the weighted quantile of the kinks that is the best intercept, and its error."""
+            return balancing_intercepts(kinks, losses.sizes, y)
         # The fixed samples may weigh far more than the others, although their sum cancels.
-        level = self.losses.caps[self.y > 0.0].sum() + self.fixed.sum()
-        return float(level), SLACK * EPS * float(np.abs(self.fixed).sum())
+        level = float(losses.caps[y > 0.0].sum() + self.fixed.sum())
+        error = SLACK * EPS * float(np.abs(self.fixed).sum())
+        return best_intercepts(kinks, losses.caps, level, error)
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:

@@ -34,7 +34,6 @@ from operator import itemgetter
 import numpy as np
 
 from skscreen._compiled import svm as loops
-from skscreen.core.decisions import UNDECIDED
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
@@ -147,7 +146,7 @@ def _move_on_face(
     faces: FaceSteps, state: SampleState, n_active: int, most: int, left: float
 ) -> float:
     """Move the free samples together if hardly any others are active; return the work done."""
-    n_free = np.count_nonzero(_free(state))
+    n_free = np.count_nonzero(state.inside())
     # With shifts and small C sweeps converge fast.
     if state.losses.smooth and left < _WORTH_MOVING * n_free / state.samples.n:
         return 0.0
@@ -166,16 +165,11 @@ def _rounding(state: SampleState) -> float:
     return float(EPS * (steepness @ lengths))
 
 
-def _free(state: SampleState) -> np.ndarray:
-    """Return which samples are undecided and inside the box."""
-    return (state.codes == UNDECIDED) & (state.alpha > 0.0) & (state.alpha < state.caps)
-
-
 def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     """Return the value of the feature that carries b in sweeps, both penalties, and 1 / |z_i|^2."""
     samples, square = state.samples, state.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
-    free = own[_free(state)]
+    free = own[state.inside()]
     # With shifts sweeps find b fast enough; a second penalty would slow it down.
     if square > _SMALLEST and free.any() and not state.losses.smooth:
         loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))

@@ -1,257 +1,215 @@
-"""Newton's method on the primal of losses that are once differentiable, for narrow linear models.
+"""Newton's method on the primal of losses that have a slope everywhere, for narrow linear models.
 
-Where all losses have a shift and no cap, as the squared hinge, the primal
+With -phi_i'(m) = clip(base_i + (t_i - m) / width_i, 0, cap_i) for each sample the primal
 
-    P(w) = 1/2 |w|^2 + sum_A (t_i - m_i)^2 / (2 s_i),    A = {i: m_i < t_i},
+    min_w  1/2 |w|^2 + sum_i phi_i(m_i)
 
-is convex, piecewise quadratic and once differentiable: Newton's method with an exact line search
-finds its minimum in about ten steps (Mangasarian 2002; Keerthi and DeCoste 2005) for any C. Its
-matrix is I + sum_A z_i z_i' / s_i, as wide as the number of features; in each step only the rows of
-samples that have entered or left A are added or subtracted. The dual variables of w are alpha_i =
-(t_i - m_i)_+ / s_i, whose slackness at w is 0, so the gap of (w, alpha) is
-|grad P(w)|^2 / 2. It returns sum_i alpha_i z_i, which is w at the minimum, with its own gap, or w
-where that is better.
+is convex, piecewise quadratic and once differentiable: Newton's method with a line search finds its
+minimum in finitely many steps, whatever C is (Mangasarian 2002; Keerthi and DeCoste 2005). Its
+matrix is I + sum_E z_i z_i' / width_i over the samples E in their zones, 0 < alpha_i < cap_i, or by
+Woodbury's identity one of the size of E.
+
+Losses with shifts and without caps, as the squared hinge, are of this kind, with base_i = 0 and
+width_i = s_i. Hinges are not, so the proximal point method on the dual replaces alpha_k, step by
+step, by the solution of
+
+    max_alpha  D(alpha) - sum_i (width / (2 C_i)) (alpha_i - alpha_ki)^2
+
+over the box, whose primal has hinges that are smoothed over a zone of margins: base_i is alpha_ki
+and width_i is width / C_i (Li, Sun, Toh 2018 for the combination). The width shrinks from step to
+step, and E tends to the samples of margin 1. After every step the gap of the full problem is
+computed and decides samples, which are then left out.
 
 References
 ----------
 O. L. Mangasarian (2002), A finite Newton method for classification, Optim. Methods Softw. 17.
 S. S. Keerthi, D. DeCoste (2005), A modified finite Newton method for fast solution of large scale
 linear SVMs, JMLR 6.
+X. Li, D. Sun, K.-C. Toh (2018), A highly efficient semismooth Newton augmented Lagrangian method
+for solving Lasso problems, SIAM J. Optim. 28.
+K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014), Safe sample screening for support vector
+machines, arXiv:1401.6740.
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
 from skscreen._compiled import svm as loops
-from skscreen.core.decisions import UNDECIDED
-from skscreen.core.floats import EPS
-from skscreen.core.memory import check_memory
-from skscreen.samples.row_loops import add_products
+from skscreen.core.decisions import LINEAR
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
-from skscreen.svm.solvers.linear.second_order import LENGTH
+from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
 
+# See `SampleState.begin`.
+LENGTH = 1000.0
 # Rows of undecided samples are copied if they are less than this share of all rows.
 _WORTH_RESTRICTING = 0.7
+# Largest number of Newton steps for one problem.
+_TOO_MANY = 60
+# Problems without gain, which leave more than this share of the gap, before a solve ends; and steps
+# that do not lower an objective. Only rounding errors are left then.
+_MOST_FAILURES, _LITTLE, _MOST_LOST = 8, 0.9, 3
+# Share of its slackness, and of the tolerance, that a problem may leave to its dual variables.
+_INEXACT, _SHARE = 0.1, 0.5
 
-# A start from nothing is found on this share of the samples, if that is so many for each weight.
-_PART, _ROWS_A_WEIGHT = 0.1, 3
-# Relative gap of that start, and most steps for it.
-_ROUGH, _MOST_ROUGH = 1e-3, 20
-
+# A start from nothing, without zones, is found on this share of the samples, if that is so many for
+# each weight, to this gap and in so many steps.
+_PART, _ROWS_A_WEIGHT, _ROUGH, _MOST_ROUGH = 0.1, 3, 1e-3, 20
 # Else by so many epochs of coordinate descent: fewer samples say little about the others.
 _EPOCHS = 5
 
-# Number of rows that are copied and multiplied together.
-_TOGETHER = 4096
-
-# Largest rounding errors of a sum in single precision, next to the identity, and the share of the
-# gradient that a step to the minimum may leave before sums are in double precision.
-_HARMLESS, _INEXACT = 10.0, 0.1
-
-# Sparse rows filled below this share have their outer products summed up entry by entry.
-_NARROW = 0.15
-
-# Estimates for `newton_work`: steps from nothing, and from another start.
-_STEPS, _FEWER_STEPS = 8.0, 6.0
-# Passes over the data in a step, and how often all outer products are summed up in a solve.
-_PASSES, _PRODUCTS = 3.0, 1.0
-# Nanoseconds per product of two entries of a row, entry read, entry copied, sample in a pass, and
-# multiplication in matrix products; and for each step.
-_NS_PER_PAIR, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.5, 0.7, 1.0, 5.0
-_NS_PER_MULTIPLY, _OVERHEAD = 0.03, 1e5
-
-# Share of the tolerance to reach before the certificate is computed.
-_SHARE = 0.5
-
-# After this many evaluations or steps without gain only rounding errors are left. Where these make
-# directions bad each step gains next to nothing: so many in a row that leave this share of the
-# objective, or evaluations that leave this share of the gap, are no way to the optimum.
-_MOST_FAILURES, _MOST_SLOW, _SLOW, _LITTLE = 3, 50, 1.0 - 1e-4, 0.9
-
-
-def newton_work(state: SampleState) -> float:
-    """Return the estimated time of a solve from a state, in nanoseconds."""
-    samples = state.samples
-    side, width = samples.n_features, float(samples.row_lengths.mean())
-    if by_entries(samples):
-        products = _NS_PER_PAIR * 0.5 * width**2
-    else:
-        products = _NS_PER_MULTIPLY * 0.5 * side**2 + _NS_PER_COPY * side
-    passes = _PASSES * (_NS_PER_READ * width + _NS_PER_SAMPLE)
-    step = passes * samples.n + _NS_PER_MULTIPLY * side**3 / 3.0 + _OVERHEAD
-    if not state.alpha.any():
-        return _STEPS * step + _PRODUCTS * products * samples.n
-    return _FEWER_STEPS * step + products * np.count_nonzero(state.alpha)
-
-
-def by_entries(samples: LinearSamples) -> bool:
-    """Whether rows are sparse enough for outer products to be summed up entry by entry."""
-    return samples.row_lengths.sum() < _NARROW * samples.n_features * samples.n
+# Width of the first zones over the relative gap, and the smallest and largest one, in units of the
+# margin.
+_FIRST_WIDTH, _SMALLEST_FIRST, _LARGEST_WIDTH = 50.0, 1e-3, 10.0
+# Largest width of the last steps: in units of the margin, and over the mean of C |z|^2.
+_POLISHING_WIDTHS = (0.1, 1e-3)
+# Share of the tolerance that zones add to the gap in these, and what the width grows by.
+_PRECISE, _WIDER = 0.1, (10.0, 1e4)
+# Factor of the width after at most `_FEW` Newton steps, after at most `_MANY`, and after more; and
+# where they did not suffice.
+_NARROWER, _AGAIN = (0.1, 0.4, 0.6), 4.0
+_FEW, _MANY = 4, 15
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
-    """Move a state of losses with shifts and no caps to a relative gap; returns whether."""
-    few = _ROWS_A_WEIGHT * state.samples.n_features > _PART * state.samples.n
-    if few and not state.alpha.any():
-        coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
-    state.begin(LENGTH)
-    part, failures = _Undecided(state, max_iter), 0
+    """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
+    smooth = state.losses.smooth
+    w = _from_nothing(state, tol, max_iter) if smooth and not state.alpha.any() else None
+    if w is None:
+        w = _from_dual(state)
+    zones, part, failures = None if smooth else _Zones(state), None, 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
+        # One problem is all there is without zones.
+        if screening and not smooth:
+            state.screen()
+        undecided = state.undecided()
+        if undecided.size == 0:
+            state.evaluate()
+            break
+        if part is None or undecided.size < _WORTH_RESTRICTING * part.index.size:
+            part = _Undecided(state, undecided, w if part is None else part.w)
         gap = state.gap
         part.follow(state)
-        state.n_iter += part.problem.minimise(tol, max_iter - state.n_iter)
-        state.alpha[part.index] = part.problem.alpha
-        state.evaluate()
-        if state.relative_gap > tol:
-            state.evaluate(part.problem.w)
+        most = min(_TOO_MANY, max_iter - state.n_iter)
+        steps, solved = part.minimise(1.0 if zones is None else zones.width, tol, most)
+        state.n_iter += max(steps, 1)
+        if solved or smooth:
+            state.alpha[part.index] = part.alpha
+            state.apply_codes()
+            state.evaluate()
+            if state.gap >= gap:
+                state.evaluate(part.w)
+        if zones is not None:
+            zones.move(state, tol, steps if solved else None, part.slackness)
         failures += not state.gap < _LITTLE * gap
     return state.relative_gap <= tol
 
 
-class _Undecided:
-    """The problem of the undecided samples, solved for some of them first if there is no start."""
+def _from_dual(state: SampleState) -> np.ndarray:
+    """Begin with the best multiple of the weights (d,) of the dual variables; return it."""
+    state.begin(LENGTH)
+    w, centre = state.best_multiple(), state.centre
+    state.evaluate(w)
+    if state.centre != centre:
+        w[-1] += (centre - state.centre) / state.samples.bias
+    return w
 
-    def __init__(self, state: SampleState, max_iter: int):
-        samples, losses, thresholds = state.samples, state.losses, state.thresholds
-        self.centre = state.centre
-        self.index = np.flatnonzero(state.codes == UNDECIDED)
-        if self.index.size >= _WORTH_RESTRICTING * samples.n:
-            self.index = np.arange(samples.n)
-        else:
-            samples, losses = samples.restrict(self.index), losses.take(self.index)
-            thresholds = thresholds[self.index]
-        # A cap of 0 means no loss.
-        inverses = np.divide(1.0, losses.shifts, out=np.zeros(samples.n), where=losses.caps > 0.0)
-        w = state.u.copy()
-        count = int(_PART * samples.n)
-        if not state.alpha.any() and count >= _ROWS_A_WEIGHT * samples.n_features:
-            some = np.sort(np.random.default_rng(0).choice(samples.n, count, replace=False))
-            factor = samples.n / count
-            part = _Problem(samples.restrict(some), thresholds[some], factor * inverses[some], w)
-            # A half of few steps is left for all samples.
-            most = min(_MOST_ROUGH, (max_iter - state.n_iter) // 2)
-            state.n_iter += part.minimise(_ROUGH, most)
-            w = part.w
-        self.problem = _Problem(samples, thresholds, inverses, w)
+
+def _from_nothing(state: SampleState, tol: float, max_iter: int) -> np.ndarray | None:
+    """Return weights (d,) that are good for some samples, or None after a few sweeps over all."""
+    samples, count = state.samples, int(_PART * state.samples.n)
+    if count < _ROWS_A_WEIGHT * samples.n_features:
+        coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
+        return None
+    state.begin(LENGTH)
+    some = np.sort(np.random.default_rng(0).choice(samples.n, count, replace=False))
+    part = _Undecided(state, some, state.u, samples.n / count)
+    part.follow(state)
+    # A half of few steps is left for all samples.
+    state.n_iter += part.minimise(1.0, _ROUGH, min(_MOST_ROUGH, max_iter // 2))[0]
+    return part.w
+
+
+class _Zones:
+    """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
+
+    def __init__(self, state: SampleState):
+        self.width = min(max(_FIRST_WIDTH * state.relative_gap, _SMALLEST_FIRST), _LARGEST_WIDTH)
+        curvature = float(np.mean(state.caps * state.samples.norms**2))
+        self._widest = max(_POLISHING_WIDTHS[0], _POLISHING_WIDTHS[1] * curvature)
+        self._polishing = False
+
+    def move(self, state: SampleState, tol: float, steps: int | None, slackness: float) -> None:
+        """Change the width after so many steps, None: too many, which left a slackness."""
+        if steps is None:
+            self.width = min(_AGAIN * self.width, _LARGEST_WIDTH)
+        elif slackness <= _PRECISE * tol * state.primal:
+            # What is left are rounding errors of the margins times C / width. Wide zones suffice
+            # this close to the optimum.
+            self._polishing = True
+            wider = min(max(state.relative_gap / tol, _WIDER[0]), _WIDER[1])
+            self.width = min(wider * self.width, self._widest)
+        elif not self._polishing:
+            self.width *= _NARROWER[(steps > _FEW) + (steps > _MANY)]
+
+
+class _Undecided:
+    """The problem of some samples, `factor` times their losses, given those at their cap."""
+
+    def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray, factor: float = 1.0):
+        self.index, self.w, self.centre = index, w.copy(), state.centre
+        whole = index.size == state.samples.n
+        self.samples: LinearSamples = state.samples if whole else state.samples.restrict(index)
+        self.losses: SampleLosses = state.losses.take(index).at(factor)
+        self._full = np.where(state.codes == LINEAR, state.caps, 0.0)
+        self._given = state.samples.combine(self._full)
+        self._hessian = Hessian(self.samples, self.losses.sizes)
+        self.alpha, self.slackness = state.alpha[index], np.inf
 
     def follow(self, state: SampleState) -> None:
         """Measure a free intercept from the centre of its present proximal step."""
         if state.centre != self.centre:
-            self.problem.w[-1] += (self.centre - state.centre) / state.samples.bias
-            self.problem.thresholds, self.centre = state.thresholds[self.index], state.centre
+            self.w[-1] += (self.centre - state.centre) / self.samples.bias
+        self.centre, self._thresholds = state.centre, state.thresholds[self.index]
+        self._gain = float(self._full @ state.thresholds)
 
-
-class _Problem:
-    """Some samples, and the current vector of weights."""
-
-    def __init__(self, samples: LinearSamples, thresholds, inverses, w):
-        self.samples, self.thresholds, self.inverses = samples, thresholds, inverses
-        self.w, self.hessian = w, _Hessian(samples, inverses)
-        self.slopes = np.zeros(samples.n), inverses, np.full(samples.n, np.inf)
-
-    def minimise(self, tol: float, most: int) -> int:
-        """Take steps until the gap is likely to be small enough; return their number."""
-        short, before = self.thresholds - self.samples.margins(self.w), np.inf
-        least, failures, known, slow = np.inf, 0, np.inf, 0
-        for n_steps in range(most + 1):
-            positive = np.maximum(short, 0.0)
-            self.alpha = positive * self.inverses
-            gradient = self.w - self.samples.combine(self.alpha)
-            primal = 0.5 * float(self.w @ self.w + self.alpha @ positive)
-            failures = 0 if primal < least else failures + 1
-            least = min(least, primal)
-            known, slow = (primal, 0) if primal < _SLOW * known else (known, slow + 1)
-            changed = self.hessian.update(self.alpha > 0.0)
-            before, slope = float(np.linalg.norm(gradient)), before
-            if not changed and before > _INEXACT * slope:
-                self.hessian.to_double()
-            # That of (w, alpha), and of (sum_i alpha_i z_i, alpha) if the same samples have a loss
-            # there. There may be none at the start.
-            gap = 0.5 * float(gradient @ self.hessian.times(gradient))
-            gap = max(gap, 0.5 * before**2)
-            stuck = failures == _MOST_FAILURES or slow > _MOST_SLOW
-            if n_steps == most or gap <= _SHARE * tol * primal or stuck:
-                return n_steps
-            step = -self.hessian.solve(gradient)
-            change = self.samples.margins(step)
-            along = float(self.w @ step), float(step @ step)
-            length = loops.line_length(*self.slopes, short, change, *along)
-            if length == 0.0:
-                return n_steps + 1
-            self.w += length * step
+    def minimise(self, width: float, tol: float, most: int) -> tuple[int, bool]:
+        """Solve the problem, for hinges with zones; returns steps and whether it is solved."""
+        samples, losses, w = self.samples, self.losses, self.w
+        base = np.zeros(samples.n) if losses.smooth else self.alpha
+        slopes = base, losses.sizes / width, losses.caps
+        self._hessian.begin(width)
+        # Both are updated in every step; this removes rounding errors.
+        short, total = self._thresholds - samples.margins(w), self._given.copy()
+        last, least, lost, before = np.zeros(samples.n), np.inf, 0, np.inf
+        for steps in range(most + 1):
+            smoothed = loops.smooth_duals(*slopes, short, alpha := np.empty(samples.n))
+            total += samples.combine(alpha - last)
+            last, gradient = alpha, w - total
+            self.slackness, loss = losses.certify(short, alpha)
+            own = 0.5 * float(w @ w) - float(self._given @ w)
+            wanted = max(_INEXACT * self.slackness, _SHARE * tol * (own + self._gain + loss))
+            error = 0.5 * float(gradient @ gradient)
+            if error <= wanted:
+                # The certificate of alpha is that of w - gradient.
+                beyond = losses.certify(short + samples.margins(gradient), alpha)[0]
+                if beyond <= self.slackness + wanted or error >= 0.25 * before:
+                    self.alpha = alpha
+                    return steps, True
+            before, lost = error, 0 if own + smoothed < least else lost + 1
+            least = min(least, own + smoothed)
+            if steps == most or lost == _MOST_LOST:
+                break
+            try:
+                step = -self._hessian.solve(gradient, (alpha > 0.0) & (alpha < losses.caps))
+            except np.linalg.LinAlgError:
+                break
+            change = samples.margins(step)
+            along = float((w - self._given) @ step), float(step @ step)
+            length = loops.line_length(*slopes, short, change, *along) or 1.0
+            w += length * step
             short -= length * change
-        return most
-
-
-class _Hessian:
-    """The sum of z_i z_i' / s_i over a changing set, in single precision where it can be."""
-
-    def __init__(self, samples: LinearSamples, inverses: np.ndarray):
-        side = samples.n_features
-        what = f"A Newton system of {side:,} equations"
-        check_memory(16.0 * side**2, what, "Use solver='coordinate-descent'.")
-        self._samples, self._inverses = samples, inverses
-        self._inside = np.zeros(samples.n, np.bool_)
-        self._by_entries = by_entries(samples)
-        rounding = float(np.finfo(np.float32).eps) * (inverses @ samples.norms**2)
-        single = rounding <= _HARMLESS and not self._by_entries
-        # The lower triangle, in C order: for Fortran the upper one.
-        self._sum = np.zeros((side, side), np.float32 if single else np.float64)
-
-    def update(self, inside: np.ndarray) -> bool:
-        """Update the sum for another set; returns whether it is another."""
-        added, removed = inside & ~self._inside, self._inside & ~inside
-        n_changes = np.count_nonzero(added) + np.count_nonzero(removed)
-        if n_changes >= np.count_nonzero(inside):
-            self._sum[:] = 0.0
-            added, removed = inside, np.zeros_like(inside)
-        self._add(np.flatnonzero(added), 1.0)
-        self._add(np.flatnonzero(removed), -1.0)
-        self._inside = inside
-        return n_changes > 0
-
-    def _add(self, index: np.ndarray, sign: float) -> None:
-        samples, total = self._samples, self._sum
-        if self._by_entries:
-            scales = sign * self._inverses[index]
-            add_products(*samples.short_rows, samples.bias, index, scales, total)
-            return
-        (multiply,) = get_blas_funcs(("syrk",), (total,))
-        for first in range(0, index.size, _TOGETHER):
-            part = index[first : first + _TOGETHER]
-            rows = samples.scaled_rows(part, np.sqrt(self._inverses[part]), total.dtype)
-            rows = rows.toarray() if samples.is_sparse else rows
-            multiply(sign, rows.T, beta=1.0, c=total.T, overwrite_c=1)
-
-    def times(self, x: np.ndarray) -> np.ndarray:
-        """Return the sum times a vector."""
-        (multiply,) = get_blas_funcs(("symv",), (self._sum,))
-        return multiply(1.0, self._sum.T, x)
-
-    def solve(self, x: np.ndarray) -> np.ndarray:
-        """Solve with the sum and the identity, the matrix of Newton's method."""
-        try:
-            return self._solve(x, 1.0)
-        except np.linalg.LinAlgError:
-            # Large terms leave rounding errors behind when they are subtracted.
-            self._sum_again()
-        # With a ridge above the rounding errors of the sum the step still leads downhill.
-        terms = np.count_nonzero(self._inside) + len(self._sum)
-        return self._solve(x, 1.0 + 2.0 * terms * EPS * float(np.trace(self._sum)))
-
-    def to_double(self) -> None:
-        """Go over to double precision."""
-        if self._sum.dtype == np.float32:
-            self._sum_again()
-
-    def _sum_again(self) -> None:
-        self._sum = np.zeros(self._sum.shape)
-        self._add(np.flatnonzero(self._inside), 1.0)
-
-    def _solve(self, x: np.ndarray, ridge: float) -> np.ndarray:
-        matrix = self._sum.T.copy(order="F")
-        matrix[np.diag_indices_from(matrix)] += ridge
-        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
-        return cho_solve(factor, x.astype(matrix.dtype), check_finite=False).astype(np.float64)
+        if losses.smooth:
+            self.alpha = alpha
+        return steps, False

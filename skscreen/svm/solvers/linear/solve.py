@@ -9,27 +9,31 @@ with the other where that costs less than some tens of epochs.
 """
 
 import time
+from typing import Any
 
 import numpy as np
 
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
-from skscreen.svm.solvers.linear.newton import newton, newton_work
-from skscreen.svm.solvers.linear.second_order import second_order
+from skscreen.svm.solvers.linear.hessian import by_entries
+from skscreen.svm.solvers.linear.newton import newton
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order")
 INTERCEPTS = ("none", "free")
 
-# Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products.
-_NS_PER_ENTRY, _NS_PER_READ = 1.0, 0.7
-# Nanoseconds per multiplication in a product of dense and of sparse matrices.
-_NS_PER_MULTIPLY, _NS_PER_PAIR = 0.06, 3.0
-# Typical numbers of Newton steps of the second-order method, from nothing and from another start,
-# and fixed nanoseconds per step.
-_STEPS, _FEWER_STEPS, _OVERHEAD = 50, 15, 2e5
+# Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products; per
+# entry copied, sample in a pass, multiplication in a product of matrices, pair of entries of sparse
+# rows in one, and Newton step.
+_NS_PER_ENTRY, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.0, 0.7, 1.0, 5.0
+_NS_PER_MULTIPLY, _NS_PER_PAIR, _OVERHEAD = 0.03, 1.5, 1e5
+# Passes over the data in a Newton step.
+_PASSES = 3.0
+# Typical numbers of Newton steps, and how often all products of their matrix are summed up, from
+# nothing and from another start: for losses with shifts, and for hinges.
+_SMOOTH_STEPS, _STEPS = ((8, 1), (6, 1)), ((50, 100), (15, 30))
 # "auto" begins with another method if it costs less than this many epochs of coordinate descent.
 _EPOCHS = 40.0
 # The same for losses with shifts.
@@ -66,16 +70,16 @@ def solve_linear(
     state = SampleState(samples, losses, start, fixed, intercept == "free")
     if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
-    improve = newton if losses.smooth else second_order
-    method, descent = solver, {"screening": screening, "seed": random_state or 0}
+    method = solver
+    descent: dict[str, Any] = {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left: _second_order_work(state) < _NS_PER_ENTRY * left,
+            give_up=lambda left: _newton_work(state) < _NS_PER_ENTRY * left,
         )  # fmt: skip
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
-        improve(state, tol, max_iter, screening=screening)
+        newton(state, tol, max_iter, screening=screening)
         state.stretch(tol)
         # If rounding errors of margins times C exceed the tolerance, moves of single variables
         # often still find the better side of the kink.
@@ -94,7 +98,7 @@ def solve_linear(
         if method == "coordinate-descent":
             coordinate_descent(state, share * tol, max_iter, **descent)
         else:
-            improve(state, share * tol, max_iter, screening=screening)
+            newton(state, share * tol, max_iter, screening=screening)
     return state.solution(tol, time.perf_counter() - began)
 
 
@@ -106,36 +110,31 @@ def is_narrow(samples: LinearSamples, losses: SampleLosses) -> bool:
 def _is_faster_from_nothing(state: SampleState) -> bool:
     n_epochs = _SMOOTH_EPOCHS if state.losses.smooth else _EPOCHS
     few_epochs = n_epochs * _NS_PER_ENTRY * epoch_work(state.samples)
-    return _second_order_work(state) < few_epochs
+    return _newton_work(state) < few_epochs
 
 
-def _inside(state: SampleState) -> tuple[int, int]:
-    """Return the number of dual variables off their bounds, and of undecided ones."""
-    undecided = state.codes == 0
-    inside = undecided & (state.alpha > 0.0) & (state.alpha < state.caps)
-    return np.count_nonzero(inside), np.count_nonzero(undecided)
-
-
-def _second_order_work(state: SampleState) -> float:
-    if state.losses.smooth:
-        wide = state.samples.n_features > _LARGEST_SYSTEM
-        return np.inf if wide else newton_work(state)
-    samples, (inside, undecided) = state.samples, _inside(state)
-    e = min(2 * inside if state.alpha.any() else samples.n // 4, undecided)
-    d = samples.n_features
-    side = min(e, d)
+def _newton_work(state: SampleState) -> float:
+    """Return the estimated time of Newton's method from a state, in nanoseconds."""
+    samples, smooth = state.samples, state.losses.smooth
+    n, d, width = state.undecided().size, samples.n_features, float(samples.row_lengths.mean())
+    n_inside = samples.n if smooth else samples.n // 4
+    if state.alpha.any():
+        n_inside = int(np.count_nonzero(state.inside())) * (1 if smooth else 2)
+    n_inside = min(n_inside, n)
+    side = min(n_inside, d)
     if side > _LARGEST_SYSTEM:
         return np.inf
-    entries = samples.n_entries * undecided / samples.n
-    if samples.is_sparse:
+    if by_entries(samples):
         # Pairs of entries in a row, or those of two rows that meet in a column.
-        pairs = (samples.n_entries / samples.n) ** 2 * e * (1.0 if e > d else e / d)
-        products = _NS_PER_PAIR * pairs + _NS_PER_READ * side**2
+        products = _NS_PER_PAIR * 0.5 * width**2 * side / d
     else:
-        products = _NS_PER_MULTIPLY * 0.5 * e * d * side
-    step = 2.0 * _NS_PER_READ * entries + products + _NS_PER_MULTIPLY * side**3 / 6.0 + _OVERHEAD
-    known = state.alpha.any() and not state.n_iter
-    return (_FEWER_STEPS if known else _STEPS) * step
+        products = _NS_PER_MULTIPLY * 0.5 * d * side + _NS_PER_COPY * d
+    passes = _PASSES * (_NS_PER_READ * width + _NS_PER_SAMPLE) * n
+    step = passes + _NS_PER_MULTIPLY * side**3 / 3.0 + _OVERHEAD
+    # What sweeps have found does not save many steps.
+    known = bool(state.alpha.any()) and not state.n_iter
+    n_steps, n_sums = _SMOOTH_STEPS[known] if smooth else _STEPS[known]
+    return n_steps * step + n_sums * n_inside * products
 
 
 def _check(samples, C, start, fixed, intercept, solver) -> np.ndarray | None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from skscreen._compiled import samples as loops
 from skscreen.core.ball import gap_radius
-from skscreen.core.certificate import Certificate, screening_event
+from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
@@ -74,7 +74,10 @@ class SampleState:
             self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
         self.codes[caps == 0.0] = ZERO
         self.apply_codes()
-        self.best, self.n_iter, self.history, self.stretched = None, 0, [], False
+        self.n_iter, self.stretched = 0, False
+        self.history: list[ScreeningEvent] = []
+        nothing = Certificate(np.inf, -np.inf, np.inf)
+        self.best = Point(self.alpha, np.empty(0), np.empty(0), 0.0, nothing, 0.0)
         self.begin(1.0)
 
     @property
@@ -93,6 +96,10 @@ class SampleState:
         """Return the indices of samples that no code decides."""
         return np.flatnonzero(self.codes == UNDECIDED)
 
+    def inside(self) -> np.ndarray:
+        """Return which samples are undecided and strictly inside their box."""
+        return (self.codes == UNDECIDED) & (self.alpha > 0.0) & (self.alpha < self.caps)
+
     def evaluate(self, w: np.ndarray | None = None) -> float:
         """Compute margins and certificate of `alpha`, at weights w (d,); returns the gap."""
         # Where columns are of very different size sum_i alpha_i z_i has lost all of its digits.
@@ -110,7 +117,7 @@ class SampleState:
 
     def _evaluate_free(self, weights: np.ndarray) -> None:
         """Evaluate proximal step and problem, with the best b; leave a solved step."""
-        samples, y, w = self.samples, self._signs, weights[:-1]
+        samples, y, w = self.samples, self.samples.y, weights[:-1]
         margins, move = samples.margins(np.append(w, 0.0)), weights[-1] * samples.bias
         self.short = self.thresholds - margins - move * y
         gap, _ = self.losses.certify(self.short, self.alpha)
@@ -164,12 +171,12 @@ class SampleState:
         """Make a point the last one, and the best one if it is."""
         self._last, found = point, point.certificate
         self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
-        if self.best is None or self.gap <= self.best.certificate.gap:
+        if self.gap <= self.best.certificate.gap:
             self.best = point
 
     def _balanced(self, short: np.ndarray) -> np.ndarray:
         """Return alpha (n,) that balance: those inside move, then those nearest to the kink."""
-        y, alpha, undecided = self._signs, self.alpha.copy(), self.undecided()
+        y, alpha, undecided = self.samples.y, self.alpha.copy(), self.undecided()
         rounding = _ROUNDED * EPS * float(alpha.sum())
         inside = undecided[((alpha > 0.0) & (alpha < self.caps))[undecided]]
         # A shift of the intercept moves dual variables by the inverse shifts of their losses.
@@ -196,8 +203,7 @@ class SampleState:
         if self._signs is not None:
             size = float(np.sqrt(np.mean(self._norms**2)))
             self.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
-        if self.best is not None:
-            self.alpha, self.centre = self.best.alpha.copy(), self.best.b
+        self.alpha, self.centre = self.best.alpha.copy(), self.best.b
         self.evaluate()
 
     def best_multiple(self) -> np.ndarray:

@@ -8,7 +8,7 @@ from skscreen import ScreenedLinearSVC
 from skscreen._compiled import svm as loops
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.svm.solvers.linear import newton as module
+from skscreen.svm.solvers.linear import hessian
 from skscreen.svm.solvers.linear.newton import newton
 from skscreen.svm.solvers.linear.state import SampleState
 
@@ -35,7 +35,7 @@ def solved(X, y, C, tol, compressed=None):
 def test_steps_by_single_precision_reach_any_gap(C, scales, monkeypatch):
     X, y = problem(scales)
     few = solved(X, y, C, 1e-13)
-    monkeypatch.setattr(module, "_HARMLESS", 0.0)
+    monkeypatch.setattr(hessian, "_HARMLESS", 0.0)
     double = solved(X, y, C, 1e-13)
     assert few.n_iter <= 2 * double.n_iter
     assert abs(few.primal - double.primal) <= 1e-12 * double.primal
@@ -43,9 +43,9 @@ def test_steps_by_single_precision_reach_any_gap(C, scales, monkeypatch):
 
 def test_a_sum_that_is_too_rough_is_summed_again(monkeypatch):
     X, y = problem(1e3)
-    monkeypatch.setattr(module, "_HARMLESS", np.inf)
+    monkeypatch.setattr(hessian, "_HARMLESS", np.inf)
     rough = solved(X, y, 1e8, 1e-9)
-    monkeypatch.setattr(module, "_HARMLESS", 0.0)
+    monkeypatch.setattr(hessian, "_HARMLESS", 0.0)
     assert rough.primal <= (1.0 + 2e-9) * solved(X, y, 1e8, 1e-9).primal
 
 
