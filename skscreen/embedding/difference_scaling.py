@@ -43,6 +43,7 @@ from skscreen.embedding.problem.scale import (
     sides_of,
 )
 from skscreen.embedding.problem.table import read_table
+from skscreen.embedding.tools.fitted import check_columns_of_fit, learn_columns
 from skscreen.embedding.tools.scale_checks import ScaleChecksMixin
 from skscreen.embedding.tools.verdict import warn_at_chance
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -164,6 +165,10 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         `scale_` as an embedding.
     objects_ : ndarray of shape (n_objects,)
     n_iter_ : int
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of these columns, if they are all strings.
 
     Raises
     ------
@@ -385,7 +390,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
             table = read_table(X, self.columns)
             self.objects_ = learn_levels(table, self.objects)
             self.response_ = self.response
-            self.n_features_in_ = table.codes.shape[1]
+            learn_columns(self, X, table.codes.shape[1])
             return self._conjoint(table, y, sample_weight)
         learn = partial(learn_objects, objects=self.objects, ordered=True)
         answers, self.objects_, self.response_ = learn_answers(
@@ -397,7 +402,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         if self.pivot is None:
             _warn_of_pivot(answers.rows)
         check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
-        self.n_features_in_ = answers.rows.shape[1]
+        learn_columns(self, X, answers.rows.shape[1])
         return judgements_of(answers, n)
 
     def _conjoint(self, table, y, sample_weight) -> Judgements:
@@ -418,6 +423,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 
     def _agree(self, X, y, sample_weight, response) -> tuple[np.ndarray, np.ndarray | None]:
         """Whether answers agree, 1, 0 or -1, and their weights."""
+        check_columns_of_fit(self, X)
         if self.model != "difference":
             judged = self._conjoint(read_table(X, self.columns), y, sample_weight)
             return np.sign(judged.design @ self.coef_).astype(np.int64), judged.weights

@@ -14,7 +14,7 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import (
@@ -40,6 +40,7 @@ from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.tools.bootstrap import BootstrapMixin
 from skscreen.embedding.tools.bound import BoundMixin
 from skscreen.embedding.tools.feature_map import FeatureMapMixin
+from skscreen.embedding.tools.fitted import learn_columns
 from skscreen.embedding.tools.place import PlaceMixin
 from skscreen.embedding.tools.predict import PredictMixin
 from skscreen.embedding.tools.verdict import warn_map_at_chance, warn_unconverged
@@ -204,7 +205,9 @@ class OrdinalEmbedding(
         answers and "step" length. If the ridge was chosen during the fit, objectives belong to
         different ridges.
     n_features_in_ : int
-        Number of columns of the answers.
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of these columns, if they are all strings.
 
     Raises
     ------
@@ -446,12 +449,7 @@ class OrdinalEmbedding(
             X, y, sample_weight, Layout.of(self), learn, declared=declared
         )
         self.n_trials_ = _num_samples(X)
-        if hasattr(X, "columns"):
-            validate_data(self, X, skip_check_array=True)
-        else:
-            # Validation would take as long as reading.
-            is_matrix = isinstance(X, np.ndarray) and X.ndim == 2
-            self.n_features_in_ = (X if is_matrix else answers.rows).shape[1]
+        learn_columns(self, X, answers.rows.shape[1])
         # Objects that are in no answer are no part of the problem.
         answers, compared = usable_answers(answers).compact(len(self.objects_))
         if not declared:

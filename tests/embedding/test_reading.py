@@ -328,3 +328,37 @@ def test_an_array_of_lists_is_a_table():
 def test_what_holds_for_all_rows_is_no_y(y):
     with pytest.raises(ValueError, match="in all rows, pass it as odd or pivot"):
         OrdinalEmbedding(loss="oddoneout").fit(T, y)
+
+
+def test_columns_in_another_order_are_refused_unless_named():
+    named = ["head", "near", "far"]
+    frame = pd.DataFrame(np.sort(T, axis=1)[:, [1, 0, 2]], columns=named)
+    other = frame[named[::-1]]
+    scale = DifferenceScaling().fit(frame)
+    assert scale.feature_names_in_.tolist() == named
+    for call in (scale.predict, scale.score):
+        with pytest.raises(ValueError, match="same order"):
+            call(other)
+    space = OrdinalEmbedding(random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="same order"):
+        space.place(other)
+    for model in (DifferenceScaling(columns=named), OrdinalEmbedding(columns=named)):
+        model.fit(frame)
+        assert model.score(other) == model.score(frame)
+    pairs = pd.DataFrame(np.random.default_rng(0).integers(4, size=(200, 4)), columns=list("abcd"))
+    joint = DifferenceScaling(model="additive").fit(pairs, pairs["a"] > pairs["b"])
+    with pytest.raises(ValueError, match="same order"):
+        joint.predict(pairs[list("badc")])
+
+
+def test_score_says_which_reading_of_y_the_fit_found():
+    trials = pd.DataFrame(T, columns=["one", "two", "three"])
+    by_object = trials["one"].map("object {}".format)
+    trials = trials.map("object {}".format)
+    model = OrdinalEmbedding(loss="oddoneout", random_state=0).fit(trials, by_object)
+    with pytest.raises(ValueError, match=r"response='chosen'.* can be with response='position'") as e:
+        model.score(trials, ["one"] * len(T))
+    assert type(e.value) is ValueError
+    told = OrdinalEmbedding(loss="oddoneout", response="position")
+    with pytest.raises(ValueError, match=r"0, 1, 2, or their labels 'one', .* response='chosen'"):
+        told.fit(trials, by_object)

@@ -1,5 +1,6 @@
 """What y says: which of the options of each trial was chosen."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def read_choices(
         if not np.isnan(written).any():
             said = read_table(written[said.codes], input_name="y")
     if response != "auto":
-        return READINGS[response](said, table, options), response
+        return _as_told(said, table, options, response), response
     if said.names.dtype.kind == "b" and len(options) == 2:
         return _sign(said, table, options), "sign"
     found, reasons = {}, []
@@ -79,6 +80,22 @@ def read_choices(
         calls = ", or ".join(f"response={name!r} if it holds {MEANINGS[name]}" for name in found)
         raise ValueError(f"y can be read in {len(found)} ways: pass {calls}.")
     return first, "auto" if others else next(iter(found))
+
+
+def _as_told(y: Table, table: Table, options: list[int], response: str) -> Choices:
+    """Read y as the user says, or as the fit did."""
+    try:
+        return READINGS[response](y, table, options)
+    except Unreadable as error:
+        others = []
+        for name in READINGS.keys() - {response}:
+            with suppress(Unreadable):
+                READINGS[name](y, table, options)
+                others.append(f"response={name!r}, {MEANINGS[name]}")
+        hint = f" It can be with {', or with '.join(sorted(others))}." if others else ""
+        raise ValueError(
+            f"y cannot be read with response={response!r}, given or found by fit: {error}{hint}"
+        ) from None
 
 
 def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> None:
@@ -137,6 +154,8 @@ def _position(y: Table, table: Table, options: list[int]) -> Choices:
         elif places[0] == 1 and set(places) <= {option + 1 for option in options}:
             hint = f"; got 1 to {max(places)}: pass y - 1 if columns are counted from 1"
         shown = ", ".join(map(str, options))
+        if labels != list(range(len(labels))):
+            shown += f", or their labels {', '.join(repr(labels[option]) for option in options)}"
         raise Unreadable(f"y must hold columns of X that can be chosen, {shown}{hint}.")
     return Choices(None, np.array(places)[y.codes[:, 0]])
 

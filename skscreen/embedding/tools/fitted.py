@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _check_feature_names, validate_data
 
 from skscreen.embedding.problem.answers import Answers
 
@@ -20,3 +21,24 @@ class Fitted:
     response_: str
     reg_: float
     n_features_in_: int
+
+
+def learn_columns(model: Any, X: Any, width: int) -> None:
+    """Set what a fit knows of the columns of X; answers that are no table have `width` of them."""
+    if hasattr(X, "columns"):
+        validate_data(model, X, skip_check_array=True)
+    else:
+        # Validation would take as long as reading.
+        is_matrix = isinstance(X, np.ndarray) and X.ndim == 2
+        model.n_features_in_ = X.shape[1] if is_matrix else width
+
+
+def check_columns_of_fit(model: Any, X: Any) -> None:
+    """Raise where the columns of a frame are in another order than those of the fit.
+
+    Objects whose columns are named by label are found in any order.
+    """
+    if not hasattr(X, "columns") or X.shape[1] != model.n_features_in_:
+        return
+    if model.columns is None or not set(model.columns) <= set(X.columns):
+        _check_feature_names(model, X, reset=False)

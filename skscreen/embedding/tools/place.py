@@ -15,7 +15,7 @@ from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, u
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.problem.objects import add_objects
-from skscreen.embedding.tools.fitted import Fitted
+from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
 from skscreen.fitting.warning import warn_user
 
 # Number of known points at which a new one is tried, and number of the best used as starts.
@@ -69,6 +69,7 @@ class PlaceMixin(Fitted):
         (1, 2)
         """
         check_is_fitted(self)
+        check_columns_of_fit(self, X)
         learn = partial(add_objects, objects=self.objects_)
         layout = Layout.of(self, self.response_)
         answers, objects, _ = learn_answers(X, y, sample_weight, layout, learn)

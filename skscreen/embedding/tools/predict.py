@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.utils._set_output import _wrap_data_with_container
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
 from skscreen.embedding.problem.answers import (
@@ -16,7 +16,7 @@ from skscreen.embedding.problem.answers import (
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import answer_margins
 from skscreen.embedding.problem.objects import are_positions
-from skscreen.embedding.tools.fitted import Fitted
+from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
 from skscreen.fitting.warning import warn_user
 
 
@@ -107,9 +107,7 @@ class PredictMixin(Fitted):
 
     def _answers(self, X, y=None, sample_weight=None, *, strangers=True) -> Answers:
         """Read answers after a fit: objects by their positions in it, strangers beyond them."""
-        if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
-            # Columns in another order than those of the fit.
-            _check_feature_names(self, X, reset=False)
+        check_columns_of_fit(self, X)
         layout = Layout.of(self, self.response_)
         return read_answers(X, y, sample_weight, layout, objects=self.objects_, strangers=strangers)
 
