@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -115,24 +115,39 @@ def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
             for p in signature(kind).parameters.values()
             if p.name not in omitted
         ]
-        names = [p.name for p in own + options]
-        shown = function.__qualname__.removesuffix(".__init__")
 
         @wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            for name in kwargs:
-                if name not in names:
-                    near = get_close_matches(name, names, 1)
-                    advice = f"; did you mean {near[0]!r}?" if near else ""
-                    raise TypeError(
-                        f"{shown}() got an unexpected keyword argument {name!r}{advice}"
-                    )
             return function(*args, **defaults | kwargs)
 
         vars(run)["__signature__"] = signature(function).replace(parameters=own + options)
-        return run
+        return with_advice(run)
 
     return decorated
+
+
+def with_advice(function: Callable) -> Callable:
+    """Make errors of a call that does not fit say which function it is, and what would fit."""
+    known, shown = signature(function), function.__qualname__.removesuffix(".__init__")
+    kinds = {p.name: p.kind for p in known.parameters.values() if p.name != "self"}
+    by_place = [name for name, kind in kinds.items() if kind is Parameter.POSITIONAL_OR_KEYWORD]
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if name not in kinds:
+                near = get_close_matches(name, kinds, 1)
+                advice = f"; did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{shown}() got an unexpected keyword argument {name!r}{advice}")
+        try:
+            known.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"{shown}(): {error}; by place it takes {', '.join(by_place)}, others by name"
+            ) from None
+        return function(*args, **kwargs)
+
+    return run
 
 
 @with_callbacks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
@@ -118,10 +118,12 @@ class EmbeddingDisplay(Display):
             goes further away until all have room. None writes none. A sequence gives a name for
             each object, written as by "fit".
         classes : array-like of shape (n_objects,), default=None
-            Class of each object, shown by colour and marker.
+            Class of each object, shown by colour and marker. A series whose index are the names of
+            the objects may have them in any order, and so may a dict.
         reference : array-like of shape (n_objects, 2), default=None
             Other positions of the same objects. The points are aligned with them by shifting,
-            scaling, rotating and reflecting (Procrustes).
+            scaling, rotating and reflecting (Procrustes). A frame whose index are the names of the
+            objects may have them in any order, and so may a dict.
         reference_name : str, default="reference"
             Name of the reference in the legend.
         regions : Bootstrap, or array-like (n_samples, n_objects, n_components), default=None
@@ -167,6 +169,8 @@ class EmbeddingDisplay(Display):
                 )
             names = _names_of(estimator)
         pictures = None if images is None else read_images(images, estimator, len(points))
+        objects = getattr(estimator, "objects_", np.arange(len(points))).tolist()
+        classes, reference = (_in_order(values, objects) for values in (classes, reference))
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
             if values is not None and (count := _count(values)) != len(points):
                 raise ValueError(
@@ -255,6 +259,14 @@ def _names_of(estimator: Any) -> Sequence | None:
     if objects is None or np.array_equal(objects, np.arange(len(objects))):
         return None
     return objects.tolist()
+
+
+def _in_order(values: Any, objects: list) -> Any:
+    """Return what a dict, or a series or frame with the objects as its index, says of each."""
+    if isinstance(values, Mapping):
+        return [values[name] for name in objects if name in values]
+    indexed = hasattr(values, "loc") and values.index.is_unique
+    return values.loc[objects] if indexed and set(values.index) == set(objects) else values
 
 
 def _count(values: Any) -> int | str:

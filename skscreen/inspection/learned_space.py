@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import _check_feature_names
 
 from skscreen.inspection.style import (
     GREY,
@@ -94,6 +95,8 @@ class LearnedSpaceDisplay(Display):
         """
         check_learned(estimator, "components_", "ScreenedRTLM, or another with components_")
         samples: np.ndarray = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name="X")
+        if hasattr(estimator, "feature_names_in_"):
+            _check_feature_names(estimator, X, reset=False)
         L = np.asarray(estimator.components_)
         if samples.shape[1] != L.shape[1]:
             raise ValueError(f"X must have {L.shape[1]} features, got {samples.shape[1]}.")

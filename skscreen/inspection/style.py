@@ -40,7 +40,8 @@ def check_learned(estimator: Any, attribute: str, kind: str) -> None:
     """Raise unless an estimator has an attribute of a fit; `kind` says which estimators do."""
     if hasattr(estimator, attribute):
         return
-    check_is_fitted(estimator)
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
     raise ValueError(
         f"estimator must be a fitted {kind}, got {type(estimator).__name__}. Of a pipeline give "
         "that step, with what it gets; of a search, best_estimator_."

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from skscreen.core.inputs import same_pairs
 from skscreen.fitting.callbacks import CallbackSupportMixin
@@ -93,6 +93,8 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         check_is_fitted(self)
         if self.preprocessor_ is not None and np.ndim(X) == 1:
             X = self._look_up("X", np.asarray(X))
+        elif hasattr(self, "feature_names_in_"):
+            _check_feature_names(self, X, reset=False)
         X = check_array(X, dtype=FLOATS, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
@@ -217,6 +219,7 @@ def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray
     forget(model)
     given = model.preprocessor
     if given is not None and not callable(given):
+        _check_feature_names(model, given, reset=True)
         given = check_array(given, dtype=FLOATS, input_name="preprocessor")
     model.preprocessor_ = given
     if np.ndim(tuples) == 2:

@@ -72,6 +72,8 @@ class RTLMPairsClassifier(TuplesClassifier):
         See `ScreenedRTLM`.
     n_features_in_ : int
         Of a sample.
+    feature_names_in_ : ndarray of str
+        If the preprocessor is a frame.
     preprocessor_ : ndarray, callable or None
 
     Raises
@@ -310,6 +312,8 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         -1 and 1: a comparison is wrong, or right.
     n_features_in_ : int
         Of a sample.
+    feature_names_in_ : ndarray of str
+        If the preprocessor is a frame.
     preprocessor_ : ndarray, callable or None
 
     Raises
@@ -388,6 +392,8 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
         -1 and 1: a comparison is wrong, or right.
     n_features_in_ : int
         Of a sample.
+    feature_names_in_ : ndarray of str
+        If the preprocessor is a frame.
     preprocessor_ : ndarray, callable or None
 
     Raises

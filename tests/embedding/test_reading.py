@@ -356,7 +356,9 @@ def test_score_says_which_reading_of_y_the_fit_found():
     by_object = trials["one"].map("object {}".format)
     trials = trials.map("object {}".format)
     model = OrdinalEmbedding(loss="oddoneout", random_state=0).fit(trials, by_object)
-    with pytest.raises(ValueError, match=r"response='chosen'.* can be with response='position'") as e:
+    with pytest.raises(
+        ValueError, match=r"response='chosen'.* can be with response='position'"
+    ) as e:
         model.score(trials, ["one"] * len(T))
     assert type(e.value) is ValueError
     told = OrdinalEmbedding(loss="oddoneout", response="position")

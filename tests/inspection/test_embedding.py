@@ -2,6 +2,7 @@ import sys
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -133,9 +134,30 @@ def test_principal_axes_are_those_of_largest_spread():
     assert_allclose(np.linalg.norm(shown, axis=0), singular[:2])
 
 
+def test_what_is_known_by_name_may_be_in_any_order():
+    model, order = fitted(), [3, 1, 5, 0, 4, 2]
+    model.objects_ = np.array(NAMES)
+    kinds, places = np.array(["x", "y", "x", "z", "z", "y"]), np.arange(12.0).reshape(6, 2)
+    names = np.array(NAMES)[order]
+    for classes in (
+        dict(zip(names, kinds[order], strict=True)), pd.Series(kinds[order], index=names),
+        pd.Series(kinds), pd.Series(kinds, index=list("uvwxyz")), list(kinds),
+    ):  # fmt: skip
+        assert_array_equal(EmbeddingDisplay.from_estimator(model, classes=classes).classes, kinds)
+    for reference in (
+        dict(zip(names, places[order], strict=True)), pd.DataFrame(places[order], index=names),
+    ):  # fmt: skip
+        display = EmbeddingDisplay.from_estimator(model, reference=reference)
+        assert_array_equal(display.reference, places)
+    with pytest.raises(ValueError, match="`classes` has 1 entries, but there are 6 objects"):
+        EmbeddingDisplay.from_estimator(model, classes={"a": "x"})
+
+
 def test_an_estimator_without_points():
     with pytest.raises(NotFittedError, match="OrdinalEmbedding"):
         EmbeddingDisplay.from_estimator(OrdinalEmbedding())
+    with pytest.raises(ValueError, match="must be a fitted OrdinalEmbedding, got ndarray"):
+        EmbeddingDisplay.from_estimator(POINTS)
     with pytest.raises(ValueError, match="must be a fitted OrdinalEmbedding, got ScreenedSVC"):
         EmbeddingDisplay.from_estimator(ScreenedSVC().fit([[0.0], [1.0]], [0, 1]))
 

@@ -1,5 +1,6 @@
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
@@ -96,3 +97,11 @@ def test_long_names_of_classes_leave_room_for_the_axes():
     legend = display.axes_[0].get_legend()
     assert legend.get_window_extent().width < display.axes_[0].bbox.width
     assert all(ax.bbox.width > 0.35 * display.figure_.bbox.width for ax in display.axes_)
+
+
+def test_features_in_another_order_are_refused():
+    frame = pd.DataFrame(X, columns=[f"feature {k}" for k in range(13)])
+    model = ScreenedRTLM().fit(frame, y)
+    LearnedSpaceDisplay.from_estimator(model, frame, y)
+    with pytest.raises(ValueError, match="same order"):
+        LearnedSpaceDisplay.from_estimator(model, frame[frame.columns[::-1]], y)

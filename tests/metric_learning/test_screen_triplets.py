@@ -4,6 +4,7 @@ import inspect
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from rtlm_reference import Explicit, item_matrices
 from sklearn.datasets import load_iris, load_wine
@@ -184,6 +185,8 @@ def test_arguments_that_do_not_fit_are_named():
         ("none", ValueError, "reference must be"),
         (make_pipeline(StandardScaler(), ScreenedRTLM()).fit(X, y), TypeError, "Of a pipeline"),
         (ScreenedRTLM().fit(X[:, :3], y), ValueError, "fitted on 3 features"),
+        (np.triu(M + 1.0), ValueError, "symmetric; of a map L, components_, give L.T @ L"),
+        (M - 0.5 * np.ones(M.shape), ValueError, "eigenvalues, as a positive .* got -1"),
     ]:  # fmt: skip
         with pytest.raises(error, match=text):
             screen_triplets(X, y, lam=0.1, reference=reference)
@@ -193,6 +196,12 @@ def test_arguments_that_do_not_fit_are_named():
             screen_triplets(X, y, **arguments)
     with pytest.raises(TypeError, match="unexpected keyword argument 'pul'; did you mean 'pull'"):
         screen_triplets(X, y, lam=0.1, reference=M, pul=1e-3)
+    with pytest.raises(ValueError, match="reference must have weights >= 0, got -1"):
+        screen_triplets(X, y, lam=0.1, reference=-M[0], diagonal=True)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    fitted = ScreenedRTLM().fit(frame, y)
+    with pytest.raises(ValueError, match="other columns than X has, or in another order"):
+        screen_triplets(frame[list("dcba")], y, lam=0.1, reference=fitted)
     given = inspect.signature(screen_triplets).parameters
     assert given["n_neighbors"].default == given["loss"].default == "reference"
 

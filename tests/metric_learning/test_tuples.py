@@ -7,6 +7,7 @@ import pickle
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import mahalanobis, pdist, squareform
@@ -343,6 +344,18 @@ def test_a_negative_answer_turns_a_comparison_round(kind):
     turned[::2] = rows[::2][:, [0, 2, 1] if kind is RTLMTripletsClassifier else [2, 3, 0, 1]]
     assert_allclose(model.objective_, kind(preprocessor=X).fit(turned, y).objective_, rtol=1e-6)
     assert model.score(turned, y) == model.score(rows) > 0.8
+
+
+def test_features_in_another_order_than_those_of_the_preprocessor():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    rows, y = made(RTLMPairsClassifier)
+    model = RTLMPairsClassifier(preprocessor=frame).fit(rows, y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert_allclose(model.transform(frame), X @ model.components_.T)
+    assert_allclose(model.transform(np.arange(3)), model.transform(frame[:3]))
+    with pytest.raises(ValueError, match="same order"):
+        model.transform(frame[list("dcba")])
+    assert not hasattr(model.set_params(preprocessor=X).fit(rows, y), "feature_names_in_")
 
 
 def test_the_problems_are_those_of_the_transformer():

@@ -1,6 +1,7 @@
 """How many dimensions answers support: cross-validated accuracy, and tests of its rises."""
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -198,7 +199,7 @@ def _checked_dimensions(dimensions) -> np.ndarray:
     if len(values) < 2 or np.any(np.diff(values) <= 0):
         raise ValueError(
             "dimensions must be at least two ascending whole numbers >= 1, as [1, 2, 3], got "
-            f"{dimensions!r}."
+            f"{reprlib.repr(dimensions)}."
         )
     return np.array(values)
 

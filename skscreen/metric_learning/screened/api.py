@@ -29,6 +29,9 @@ from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.supervision import class_codes
 
+# Relative rounding errors of a matrix in single precision.
+_ROUNDING = 1e-5
+
 # Bytes for each triplet: its samples, places, code and range.
 _BYTES = 64
 
@@ -180,6 +183,11 @@ def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
         rows = reference.components_
         if rows.shape[1] != d:
             raise ValueError(f"reference was fitted on {rows.shape[1]} features, X has {d}.")
+        names, columns = (getattr(m, "feature_names_in_", None) for m in (reference, model))
+        if names is not None and columns is not None and not np.array_equal(names, columns):
+            raise ValueError(
+                "reference was fitted on other columns than X has, or in another order."
+            )
         value = np.einsum("ij,ij->j", rows, rows) if model.diagonal else rows.T @ rows
     else:
         try:
@@ -192,12 +200,28 @@ def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
                 f"reference must be a fitted ScreenedRTLM, or finite numbers of shape {expected}: "
                 "a positive semidefinite matrix, weights for diagonal=True."
             )
-        value = value if model.diagonal else 0.5 * (value + value.T)
+        value = _checked_matrix(value)
     value = np.asarray(value, dtype=np.float64) * problem.unit**2
     if problem.basis is not None:
         value = problem.basis.T @ value
         value = value if model.diagonal else value @ problem.basis
     return problem.domain.project(value)
+
+
+def _checked_matrix(M: np.ndarray) -> np.ndarray:
+    """Return a matrix, or weights, that is positive semidefinite up to rounding errors."""
+    if M.ndim == 1:
+        values = M
+    elif np.abs(M - M.T).max(initial=0.0) > _ROUNDING * np.abs(M).max(initial=0.0):
+        raise ValueError("reference must be symmetric; of a map L, components_, give L.T @ L.")
+    else:
+        M = 0.5 * M + 0.5 * M.T
+        values = np.linalg.eigvalsh(M)
+    smallest = values.min(initial=0.0)
+    if smallest < -_ROUNDING * values.max(initial=0.0):
+        what = "weights" if M.ndim == 1 else "eigenvalues, as a positive semidefinite matrix,"
+        raise ValueError(f"reference must have {what} >= 0, got {smallest:.3g}.")
+    return M
 
 
 def _balls(evaluation: Evaluation, lam: float, known_lam: float, bound) -> list[Ball]:

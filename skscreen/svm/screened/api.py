@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skscreen.fitting.path import with_advice
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import check_bounds, check_labels, of_rows
@@ -37,6 +38,7 @@ _INTERCEPTS = ("penalised", "free", "none")
 _MOST_LACKING = 0.5
 
 
+@with_advice
 @validate_params(
     {
         "C": [Interval(Real, 0, None, closed="neither")],
