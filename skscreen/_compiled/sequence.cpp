@@ -34,10 +34,10 @@ void bind_sequence(nb::module_& m) {
   m.def(
       "sweep",
       [](const Task& task, const Cache& cache, Matrix<double> W, Matrix<double> E,
-         Array<const int64_t> order, bool search) {
+         Array<const int64_t> order, Array<double> gaps, bool search) {
         const ChainTask chains = task_of(task);
         const auto labellings = as<ChainCache>(cache);
-        return ChainSweep(chains, labellings, W, E).run(order, search);
+        ChainSweep(chains, labellings, W, E, search).run(order, gaps);
       },
       ReleaseGIL());
   m.def(

@@ -70,17 +70,6 @@ inline Matrix<const double> steps_into(int64_t t, Matrix<const double> E,
   return {space.data(), E.rows, E.columns};
 }
 
-template <class Label>
-double path_score(Matrix<const double> U, Matrix<const double> E, Array<const Label> labels,
-                  Array<const double> scales = {}) {
-  double total = U(0, labels[0]);
-  for (int64_t t = 1; t < labels.size; ++t) {
-    const double step = E(labels[t - 1], labels[t]);
-    total += U(t, labels[t]) + (scales.size ? scales[t] * step : step);
-  }
-  return total;
-}
-
 // Work space of `best_path`, for chains of some length.
 struct PathSpace {
   int64_t m;
@@ -90,12 +79,12 @@ struct PathSpace {
   PathSpace(int64_t longest, int64_t m) : m(m), best(2 * m), back(longest * m) {}
 };
 
-// Fill `out` with the labelling of largest loss + score (Viterbi) and return that sum.
+// Fill `out` with the labelling of largest loss + score (Viterbi).
 //
 // A label that differs from `truth` loses `losses` of its position.
-inline double best_path(Matrix<const double> U, Matrix<const double> E,
-                        Array<const int64_t> truth, Array<const double> losses,
-                        Array<const double> scales, PathSpace& space, Array<int32_t> out) {
+inline void best_path(Matrix<const double> U, Matrix<const double> E,
+                      Array<const int64_t> truth, Array<const double> losses,
+                      Array<const double> scales, PathSpace& space, Array<int32_t> out) {
   const int64_t m = E.rows, length = U.rows;
   double *now = space.best.data(), *then = now + m;
   for (int64_t j = 0; j < m; ++j) now[j] = U(0, j) + losses[0];
@@ -129,12 +118,10 @@ inline double best_path(Matrix<const double> U, Matrix<const double> E,
   int32_t label = 0;
   for (int64_t j = 1; j < m; ++j)
     if (now[j] > now[label]) label = (int32_t)j;
-  const double value = now[label];
   for (int64_t t = length - 1; t >= 0; --t) {
     out[t] = label;
     if (t > 0) label = space.back[t * m + label];
   }
-  return value;
 }
 
 inline void best_labels(Matrix<const double> U, Matrix<const double> E,

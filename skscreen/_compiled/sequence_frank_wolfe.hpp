@@ -42,24 +42,99 @@ struct ChainCache {
   }
 };
 
+// Positions of one chain.
+struct ChainPart {
+  int64_t begin, length;
+  Array<const int64_t> truth;
+  Array<const double> losses, scales;
+
+  ChainPart(const ChainTask& task, int64_t c)
+      : begin(task.first[c]), length(task.first[c + 1] - begin),
+        truth(task.codes.slice(begin, begin + length)),
+        losses(task.losses.slice(begin, begin + length)),
+        scales(scales_of(task.scales, begin, begin + length)) {}
+
+  double scale(int64_t t) const { return scales.size ? scales[t] : 1.0; }
+  // Whether the step into position t > 0 is another one than the true one.
+  bool other_step(Array<const int32_t> labels, int64_t t) const {
+    return labels[t] != truth[t] || labels[t - 1] != truth[t - 1];
+  }
+  double loss(Array<const int32_t> labels) const {
+    double total = 0.0;
+    for (int64_t t = 0; t < length; ++t)
+      if (labels[t] != truth[t]) total += losses[t];
+    return total;
+  }
+};
+
+// Scores of labels at the positions of a chain, computed when they are asked for: cached labellings
+// differ from the true one at some positions, and have few of all labels there.
+class ChainScores {
+ public:
+  ChainScores(const ChainRows& rows, Matrix<const double> W, Matrix<const double> E,
+              int64_t longest)
+      : rows(rows), W(W), E(E), m(E.rows), values_(longest * m), known_(longest * m) {}
+
+  // Forget all, before another chain or after a change of weights.
+  void begin(const ChainPart& part) { std::fill_n(known_.data(), part.length * m, 0); }
+
+  // The scores of all labels.
+  Matrix<const double> all(const ChainPart& part) {
+    const Matrix<double> values{values_.data(), part.length, m};
+    for (int64_t t = 0; t < part.length; ++t) rows.dots(part.begin + t, W, values.row(t));
+    std::fill_n(known_.data(), part.length * m, 1);
+    return values;
+  }
+
+  // The score of a labelling minus that of the true one.
+  double difference(const ChainPart& part, Array<const int32_t> labels) {
+    double total = 0.0;
+    for (int64_t t = 0; t < part.length; ++t) {
+      if (labels[t] != part.truth[t])
+        total += at(part, t, labels[t]) - at(part, t, part.truth[t]);
+      if (t > 0 && part.other_step(labels, t))
+        total += part.scale(t) * (E(labels[t - 1], labels[t]) -
+                                  E(part.truth[t - 1], part.truth[t]));
+    }
+    return total;
+  }
+
+ private:
+  const ChainRows& rows;
+  Matrix<const double> W, E;
+  int64_t m;
+  std::vector<double> values_;
+  std::vector<char> known_;
+
+  double at(const ChainPart& part, int64_t t, int64_t j) {
+    const int64_t k = t * m + j;
+    if (!known_[k]) {
+      values_[k] = rows.dot(part.begin + t, W, j);
+      known_[k] = 1;
+    }
+    return values_[k];
+  }
+};
+
 class ChainSweep {
  public:
-  ChainSweep(const ChainTask& task, const ChainCache& cache, Matrix<double> W, Matrix<double> E)
-      : task(task), cache(cache), W(W), E(E), m(E.rows), longest(longest_chain(task.first)),
-        space(longest, m), scores_(longest * m), changes_(longest * m), path_(longest),
-        table_(W.rows * m), steps_(m * m) {
-    int64_t most = 0;
-    for (int64_t c = 0; c < cache.room.size; ++c) most = std::max(most, cache.room[c]);
+  // With `search` each visit looks for a labelling that is not cached.
+  ChainSweep(const ChainTask& task, const ChainCache& cache, Matrix<double> W, Matrix<double> E,
+             bool search)
+      : task(task), cache(cache), W(W), E(E), search(search), m(E.rows),
+        longest(longest_chain(task.first)), space(longest, m), path_(longest),
+        changes_(longest * m), table_(search ? W.rows * W.columns : 0),
+        steps_(m * m), scores_(task.rows, W, E, longest),
+        products_(task.rows, {table_.data(), W.rows, W.columns}, {steps_.data(), m, m}, longest) {
+    const int64_t most = *std::max_element(cache.room.data, cache.room.data + cache.room.size);
     gains_.resize(most);
     old_.resize(most);
   }
 
-  // Visit chains in an order; return the sum of the gaps that were found on the way.
-  double run(Array<const int64_t> order, bool search) {
-    double total = 0.0;
+  // Visit chains in an order; `gaps` become what was found on the way, times their shares.
+  void run(Array<const int64_t> order, Array<double> gaps) {
     for (int64_t k = 0; k < order.size; ++k)
-      total += task.shares[order[k]] * visit(order[k], search);
-    return total;
+      gaps[order[k]] = task.shares[order[k]] * visit(order[k]);
   }
 
  private:
@@ -67,49 +142,45 @@ class ChainSweep {
   static constexpr double INNER = 0.1;
   // Largest number of steps of a programme, for each labelling in it.
   static constexpr int64_t STEPS = 20;
-  // Gains are differences of values; gains below this share of them count as rounding errors.
-  static constexpr double ROUNDING = 1e-13;
 
   const ChainTask& task;
   const ChainCache& cache;
   Matrix<double> W, E;
+  bool search;
   int64_t m, longest;
-  // Work space; `table_` and `steps_` are zero between visits.
+  // Work space; `changes_`, `table_` and `steps_` are zero between visits.
   PathSpace space;
-  std::vector<double> scores_, changes_, gains_, old_;
   std::vector<int32_t> path_;
-  std::vector<double> table_, steps_;
+  std::vector<double> gains_, old_, changes_, table_, steps_;
+  ChainScores scores_, products_;
 
   // Improve the shares of one chain; return its gap before.
-  double visit(int64_t c, bool search) {
-    const int64_t begin = task.first[c], end = task.first[c + 1], length = end - begin;
+  double visit(int64_t c) {
+    const ChainPart part(task, c);
     const int64_t slot = cache.slot[c];
     int64_t k = cache.count[c];
-    const Matrix<double> U{scores_.data(), length, m};
-    const auto truth = task.codes.slice(begin, end);
-    row_scores(task.rows, begin, end, W, U);
-    const auto scales = scales_of(task.scales, begin, end);
-    const double level = path_score<int64_t>(U, E, truth, scales);
+    scores_.begin(part);
     double mean = 0.0, top = -std::numeric_limits<double>::infinity();
     for (int64_t q = 0; q < k; ++q) {
-      gains_[q] = cache.loss[slot + q] - level;
-      gains_[q] += path_score<int32_t>(U, E, cache.labelling(c, q, length), scales);
+      gains_[q] = cache.loss[slot + q];
+      gains_[q] += scores_.difference(part, cache.labelling(c, q, part.length));
       mean += cache.alpha[slot + q] * gains_[q];
       top = std::max(top, gains_[q]);
     }
     if (search) {
-      const Array<int32_t> path{path_.data(), length};
-      const double value =
-          best_path(U, E, truth, task.losses.slice(begin, end), scales, space, path) - level;
-      if (value - top > ROUNDING * (std::abs(value) + std::abs(level))) {
+      const Array<int32_t> path{path_.data(), part.length};
+      best_path(scores_.all(part), E, part.truth, part.losses, part.scales, space, path);
+      // As the other gains are computed: a labelling that is cached has the gain it has there.
+      const double value = part.loss(path) + scores_.difference(part, path);
+      if (value > top) {
         const int64_t q = free_slot(c, k);
         if (q >= 0) {
-          insert(c, q);
+          insert(c, q, part);
           gains_[q] = value;
           k = cache.count[c];
         }
+        top = value;
       }
-      top = std::max(top, value);
     }
     if (top - mean > 0.0) {
       const auto alpha = cache.alpha.slice(slot, slot + k);
@@ -117,7 +188,7 @@ class ChainSweep {
       const double scale = task.shares[c] / task.lam;
       const int64_t room = cache.room[c];
       if (maximise(alpha, {cache.gram.data + cache.square[c], room, room}, scale))
-        apply(c, scale);
+        apply(c, scale, part);
     }
     return top - mean;
   }
@@ -137,39 +208,41 @@ class ChainSweep {
   }
 
   // Put the labelling of `path_` into a slot: its loss and its products with the others.
-  void insert(int64_t c, int64_t q) {
-    const int64_t begin = task.first[c], end = task.first[c + 1], length = end - begin;
-    const auto truth = task.codes.slice(begin, end);
-    const Matrix<double> changes{changes_.data(), length, m}, steps{steps_.data(), m, m};
-    const auto mine = cache.labelling(c, q, length);
-    const auto scales = scales_of(task.scales, begin, end);
-    std::fill_n(changes.data, length * m, 0.0);
-    double loss = 0.0;
-    for (int64_t t = 0; t < length; ++t) {
-      mine[t] = path_[t];
-      if (mine[t] != truth[t]) loss += task.losses[begin + t];
-      changes(t, truth[t]) += 1.0;
-      changes(t, mine[t]) -= 1.0;
-      if (t > 0) {
-        const double scale = scales.size ? scales[t] : 1.0;
-        steps(truth[t - 1], truth[t]) += scale;
-        steps(mine[t - 1], mine[t]) -= scale;
-      }
-    }
-    cache.loss[cache.slot[c] + q] = loss;
+  void insert(int64_t c, int64_t q, const ChainPart& part) {
+    const auto mine = cache.labelling(c, q, part.length);
+    std::copy_n(path_.data(), part.length, mine.data);
+    cache.loss[cache.slot[c] + q] = part.loss(mine);
     cache.alpha[cache.slot[c] + q] = 0.0;
-    const Matrix<double> U{scores_.data(), length, m}, table{table_.data(), W.rows, m};
-    add_rows(task.rows, begin, end, changes, 1.0, table);
-    row_scores(task.rows, begin, end, table, U);
-    clear_rows(task.rows, begin, end, changes, table);
-    const double level = path_score<int64_t>(U, steps, truth, scales);
+    const Matrix<double> table{table_.data(), W.rows, W.columns}, steps{steps_.data(), m, m};
+    for (int64_t t = 0; t < part.length; ++t)
+      if (mine[t] != part.truth[t]) {
+        task.rows.add(part.begin + t, 1.0, table, part.truth[t]);
+        task.rows.add(part.begin + t, -1.0, table, mine[t]);
+      }
+    move_steps(part, mine, 1.0, steps);
+    products_.begin(part);
     const int64_t room = cache.room[c];
     const Matrix<double> gram{cache.gram.data + cache.square[c], room, room};
     for (int64_t p = 0; p < cache.count[c]; ++p)
       gram(p, q) = gram(q, p) =
-          level - path_score<int32_t>(U, steps, cache.labelling(c, p, length), scales);
-    for (int64_t t = 1; t < length; ++t)
-      steps(truth[t - 1], truth[t]) = steps(mine[t - 1], mine[t]) = 0.0;
+          -products_.difference(part, cache.labelling(c, p, part.length));
+    for (int64_t t = 0; t < part.length; ++t) {
+      if (mine[t] != part.truth[t]) {
+        task.rows.clear(part.begin + t, table, part.truth[t]);
+        task.rows.clear(part.begin + t, table, mine[t]);
+      }
+      if (t > 0) steps(part.truth[t - 1], part.truth[t]) = steps(mine[t - 1], mine[t]) = 0.0;
+    }
+  }
+
+  // Add `amount` of the true steps minus those of a labelling.
+  void move_steps(const ChainPart& part, Array<const int32_t> labels, double amount,
+                  Matrix<double> steps) {
+    for (int64_t t = 1; t < part.length; ++t)
+      if (part.other_step(labels, t)) {
+        steps(part.truth[t - 1], part.truth[t]) += amount * part.scale(t);
+        steps(labels[t - 1], labels[t]) -= amount * part.scale(t);
+      }
   }
 
   // Move shares from the labelling of least gain to that of most; return whether any moved.
@@ -203,29 +276,34 @@ class ChainSweep {
   }
 
   // Change the weights by what the shares have changed.
-  void apply(int64_t c, double scale) {
-    const int64_t begin = task.first[c], end = task.first[c + 1], length = end - begin;
-    const auto truth = task.codes.slice(begin, end);
-    const Matrix<double> changes{changes_.data(), length, m};
-    const auto scales = scales_of(task.scales, begin, end);
-    std::fill_n(changes.data, length * m, 0.0);
-    for (int64_t q = 0; q < cache.count[c]; ++q) {
-      const double moved = cache.alpha[cache.slot[c] + q] - old_[q];
-      if (moved == 0.0) continue;
-      const auto mine = cache.labelling(c, q, length);
-      for (int64_t t = 0; t < length; ++t) {
-        if (mine[t] != truth[t]) {
-          changes(t, mine[t]) -= moved;
-          changes(t, truth[t]) += moved;
-        }
-        if (t > 0) {
-          const double change = scale * moved * (scales.size ? scales[t] : 1.0);
-          E(mine[t - 1], mine[t]) -= change;
-          E(truth[t - 1], truth[t]) += change;
-        }
+  void apply(int64_t c, double scale, const ChainPart& part) {
+    const Matrix<double> changes{changes_.data(), part.length, m};
+    const auto each_other = [&](auto act) {
+      for (int64_t q = 0; q < cache.count[c]; ++q) {
+        const double moved = scale * (cache.alpha[cache.slot[c] + q] - old_[q]);
+        if (moved != 0.0) act(moved, cache.labelling(c, q, part.length));
       }
-    }
-    add_rows(task.rows, begin, end, changes, scale, W);
+    };
+    each_other([&](double moved, Array<const int32_t> mine) {
+      move_steps(part, mine, moved, E);
+      for (int64_t t = 0; t < part.length; ++t)
+        if (mine[t] != part.truth[t]) {
+          changes(t, part.truth[t]) += moved;
+          changes(t, mine[t]) -= moved;
+        }
+    });
+    const auto take = [&](int64_t t, int64_t j) {
+      if (changes(t, j) == 0.0) return;
+      task.rows.add(part.begin + t, changes(t, j), W, j);
+      changes(t, j) = 0.0;
+    };
+    each_other([&](double, Array<const int32_t> mine) {
+      for (int64_t t = 0; t < part.length; ++t)
+        if (mine[t] != part.truth[t]) {
+          take(t, part.truth[t]);
+          take(t, mine[t]);
+        }
+    });
   }
 };
 

@@ -1,104 +1,87 @@
-// Products of the rows of one chain, dense or sparse, with tables of weights.
-//
-// A table has a row for each feature and a column for each label, so that a sparse row touches
-// whole lines of memory.
+// Products of the rows of chains, dense or sparse, with tables of weights.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "arrays.hpp"
+#include "sums.hpp"
 
 namespace skscreen {
 
 // All observations: CSR, or for a dense matrix its entries in C order with empty columns, starts.
+//
+// A table of weights has a row for each label where they are dense, for each feature where they are
+// sparse: so what belongs together lies side by side.
 struct ChainRows {
   Array<const double> data;
   Array<const uint32_t> columns;
   Array<const int64_t> starts;
-};
 
-// A matrix as a product sees it: steps from row to row and from column to column.
-struct Strided {
-  const double* data;
-  int64_t row, column;
-};
+  bool dense() const { return starts.size == 0; }
 
-// sums += the product of four entries of a row with four lines of B, or of one with one.
-SKSCREEN_INLINE void add_four_lines(const double* row, int64_t step, double scale, const double* a,
-                                    int64_t width, double* sums) {
-  const double *b = a + width, *c = b + width, *d = c + width;
-  const double p = scale * row[0], q = scale * row[step];
-  const double r = scale * row[2 * step], s = scale * row[3 * step];
-#pragma omp simd
-  for (int64_t j = 0; j < width; ++j) sums[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j]);
-}
-SKSCREEN_INLINE void add_line(double entry, const double* a, int64_t width, double* sums) {
-#pragma omp simd
-  for (int64_t j = 0; j < width; ++j) sums[j] += entry * a[j];
-}
-
-// out += scale A B, A of shape (rows, inner), B and out in C order with `width` columns.
-inline void add_product(Strided A, int64_t rows, int64_t inner, const double* B, int64_t width,
-                        double scale, double* out) {
-  for (int64_t i = 0; i < rows; ++i) {
-    const double* row = A.data + i * A.row;
-    double* sums = out + i * width;
-    int64_t k = 0;
-    for (; k + 4 <= inner; k += 4)
-      add_four_lines(row + k * A.column, A.column, scale, B + k * width, width, sums);
-    for (; k < inner; ++k) add_line(scale * row[k * A.column], B + k * width, width, sums);
+  // The product of row i with the weights of label j.
+  double dot(int64_t i, Matrix<const double> W, int64_t j) const {
+    if (dense()) {
+      const double *x = data.data + i * W.columns, *w = W.row(j).data;
+      return sum_of(W.columns, [x, w](int64_t k) { return x[k] * w[k]; });
+    }
+    double total = 0.0;
+    for (int64_t p = starts[i]; p < starts[i + 1]; ++p) total += data[p] * W(columns[p], j);
+    return total;
   }
-}
 
-// Fill `out` with the products of the rows first, ..., last - 1 with W.
-inline void row_scores(const ChainRows& rows, int64_t first, int64_t last, Matrix<const double> W,
-                       Matrix<double> out) {
-  const int64_t m = W.columns, d = W.rows;
-  std::fill_n(out.data, (last - first) * m, 0.0);
-  if (rows.starts.size == 0) {
-    add_product({rows.data.data + first * d, d, 1}, last - first, d, W.data, m, 1.0, out.data);
-    return;
-  }
-  for (int64_t t = first; t < last; ++t) {
-    double* scores = out.row(t - first).data;
-    for (int64_t p = rows.starts[t]; p < rows.starts[t + 1]; ++p) {
-      const double value = rows.data[p], *line = W.row(rows.columns[p]).data;
+  // Fill `out` with the products of row i with the weights of all labels.
+  void dots(int64_t i, Matrix<const double> W, Array<double> out) const {
+    if (dense()) {
+      const int64_t d = W.columns;
+      const double* x = data.data + i * d;
+      int64_t j = 0;
+      for (; j + 4 <= out.size; j += 4) {  // to read the row less
+        const double *a = W.row(j).data, *b = a + d, *c = b + d, *e = c + d;
+        double p = 0.0, q = 0.0, r = 0.0, s = 0.0;
+#pragma omp simd reduction(+ : p, q, r, s)
+        for (int64_t k = 0; k < d; ++k) {
+          p += x[k] * a[k];
+          q += x[k] * b[k];
+          r += x[k] * c[k];
+          s += x[k] * e[k];
+        }
+        out[j] = p;
+        out[j + 1] = q;
+        out[j + 2] = r;
+        out[j + 3] = s;
+      }
+      for (; j < out.size; ++j) out[j] = dot(i, W, j);
+      return;
+    }
+    std::fill_n(out.data, out.size, 0.0);
+    for (int64_t p = starts[i]; p < starts[i + 1]; ++p) {
+      const double value = data[p], *line = W.row(columns[p]).data;
 #pragma omp simd
-      for (int64_t j = 0; j < m; ++j) scores[j] += value * line[j];
+      for (int64_t j = 0; j < out.size; ++j) out.data[j] += value * line[j];
     }
   }
-}
 
-// Add scale times the transposed rows first, ..., last - 1 times `weights` to W.
-inline void add_rows(const ChainRows& rows, int64_t first, int64_t last,
-                     Matrix<const double> weights, double scale, Matrix<double> W) {
-  const int64_t m = W.columns, d = W.rows;
-  if (rows.starts.size == 0) {
-    add_product({rows.data.data + first * d, 1, d}, d, last - first, weights.data, m, scale,
-                W.data);
-    return;
-  }
-  for (int64_t t = first; t < last; ++t)
-    for (int64_t j = 0; j < m; ++j) {
-      const double value = scale * weights(t - first, j);
-      if (value == 0.0) continue;
-      for (int64_t p = rows.starts[t]; p < rows.starts[t + 1]; ++p)
-        W(rows.columns[p], j) += value * rows.data[p];
+  // Add `amount` times row i to the weights of label j.
+  void add(int64_t i, double amount, Matrix<double> W, int64_t j) const {
+    if (dense()) {
+      const double* x = data.data + i * W.columns;
+      double* w = W.row(j).data;
+      for_all(W.columns, [x, w, amount](int64_t k) { w[k] += amount * x[k]; });
+      return;
     }
-}
-
-// Set what `add_rows` has changed in a table of zeros to zero again.
-inline void clear_rows(const ChainRows& rows, int64_t first, int64_t last,
-                       Matrix<const double> weights, Matrix<double> W) {
-  if (rows.starts.size == 0) {
-    std::fill_n(W.data, W.rows * W.columns, 0.0);
-    return;
+    for (int64_t p = starts[i]; p < starts[i + 1]; ++p) W(columns[p], j) += amount * data[p];
   }
-  for (int64_t t = first; t < last; ++t)
-    for (int64_t j = 0; j < W.columns; ++j)
-      if (weights(t - first, j) != 0.0)
-        for (int64_t p = rows.starts[t]; p < rows.starts[t + 1]; ++p) W(rows.columns[p], j) = 0.0;
-}
+
+  // Set the weights to zero that `add` changes.
+  void clear(int64_t i, Matrix<double> W, int64_t j) const {
+    if (dense()) {
+      std::fill_n(W.row(j).data, W.columns, 0.0);
+      return;
+    }
+    for (int64_t p = starts[i]; p < starts[i + 1]; ++p) W(columns[p], j) = 0.0;
+  }
+};
 
 }  // namespace skscreen

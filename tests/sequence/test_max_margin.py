@@ -5,6 +5,7 @@ import pytest
 from chain_cases import CODES, LENGTHS, X, Y, digit_words, weights_of, with_constants
 from chain_reference import margin_objective, margin_optimum
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
@@ -65,6 +66,18 @@ def test_long_sequences_need_many_labellings():
     fast, slow = (MaxMarginChain(1.0, solver=name, tol=5e-3).fit(X, y)
                   for name in ("frank-wolfe", "pragam"))  # fmt: skip
     assert abs(fast.objective_ - slow.objective_) <= 5e-3 * fast.objective_
+
+
+@pytest.mark.parametrize("weights", [None, "balanced"])
+def test_dense_and_sparse_rows_of_many_labels_have_one_optimum(weights):
+    rng = np.random.default_rng(0)
+    y = [rng.integers(0, 7, length) for length in (1, 2, 9, 30, 4, 12)]
+    dense = [rng.normal(size=(len(labels), 9)) * rng.integers(0, 2, 9) for labels in y]
+    model = MaxMarginChain(2.0, tol=1e-8, class_weight=weights)
+    values = [
+        clone(model).fit(X, y).objective_ for X in (dense, [sparse.csr_array(x) for x in dense])
+    ]
+    assert_allclose(*values, rtol=2e-8)
 
 
 def test_the_order_of_visits_is_drawn():

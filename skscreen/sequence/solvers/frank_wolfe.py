@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skscreen.core.inputs import is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.sequence.chains import Chains
@@ -27,9 +28,10 @@ from skscreen.sequence.solvers.frank_wolfe_loops import Cache, Task, copy_cache,
 
 # First number of places for labellings of a chain; it doubles if all labellings have shares.
 _ROOM = 8
-# Cached sweeps follow until their gap is below this share of that of the search; largest number of
-# sweeps.
-_LOCAL, _MOST_LOCAL = 0.3, 10
+# Sweeps among cached labellings follow until their gap is below this share of that of the search,
+# with at most so many visits for each chain. They leave out chains whose last gap is below a share
+# of the mean.
+_LOCAL, _MOST_LOCAL, _SMALL = 0.3, 10, 0.3
 # The exact gap is computed if the gap met on the way is within this factor of the tolerance, and
 # otherwise after this number of sweeps.
 _NEAR, _EVERY = 2.0, 8
@@ -48,32 +50,41 @@ def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Itera
     cache = _new_cache(np.full(n, _ROOM), lengths)
     cache.labels[_firsts(cache, lengths)] = chains.codes
     cache.count[:], cache.alpha[cache.slot[:-1]] = 1, 1.0
-    w = np.zeros(chains.n_weights)
-    iterate = _certify(chains, task, cache, w, 0)
+    iterate = _certify(chains, task, cache, 0)
     yield iterate
-    k, below = 0, iterate.dual
+    W, E = _tables(chains, iterate.w)
+    k, below, gaps = 0, iterate.dual, np.zeros(n)
     while True:
         k += 1
-        W, E = chains.tables(w)
-        found = sweep(task, cache, W, E, rng.permutation(n), True)
+        sweep(task, cache, W, E, rng.permutation(n), gaps, True)
+        found = gaps.sum()
         if found <= _NEAR * tol * (below + found) or k % _EVERY == 0 or k < _EVERY or k == most:
-            iterate = _certify(chains, task, cache, w, k)
+            iterate = _certify(chains, task, cache, k)
             below = iterate.dual
             yield iterate
+            W, E = _tables(chains, iterate.w)
         if cache.full.any():
             cache = _grown(cache, lengths)
-        for _ in range(_MOST_LOCAL):
-            if sweep(task, cache, W, E, rng.permutation(n), False) <= _LOCAL * found:
-                break
+        visits = 0
+        while gaps.sum() > _LOCAL * found and visits < _MOST_LOCAL * n:
+            order = rng.permutation(np.flatnonzero(gaps >= _SMALL * gaps.mean()))
+            sweep(task, cache, W, E, order, gaps, False)
+            visits += order.size
 
 
-def _certify(chains: Chains, task: Task, cache: Cache, w: np.ndarray, k: int) -> Iterate:
+def _tables(chains: Chains, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return copies of W, as compiled loops read it, and of E."""
+    W, E = chains.tables(w)
+    return (W if is_sparse(chains.X) else W.T).copy(), E.copy()
+
+
+def _certify(chains: Chains, task: Task, cache: Cache, k: int) -> Iterate:
     """Recompute w from the shares, against rounding errors; return both bounds."""
     nodes, edges = np.zeros((chains.codes.size, chains.n_labels)), np.zeros((chains.n_labels,) * 2)
     expected = mixture(task, cache, nodes, edges)
-    np.divide(chains.combine(nodes, edges), chains.lam, out=w)
+    w = chains.combine(nodes, edges) / chains.lam
     penalty = 0.5 * chains.lam * float(w @ w)
-    return Iterate(k, w.copy(), 0.0, penalty + chains.risk(w), expected - penalty)
+    return Iterate(k, w, 0.0, penalty + chains.risk(w), expected - penalty)
 
 
 def _new_cache(room: np.ndarray, lengths: np.ndarray) -> Cache:

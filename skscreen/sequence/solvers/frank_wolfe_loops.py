@@ -45,11 +45,12 @@ class Cache(NamedTuple):
 
 
 sweep = sequence.sweep
-"""(task, cache, W, E, order, search) -> sum of the gaps that were found on the way.
+"""(task, cache, W, E, order, gaps, search) -> None; sets the gaps (n_chains,) found on the way.
 
-Visits the chains in an order (int64), and changes the cache, W (d, m) and E (m, m). With `search`
-each visit looks for the labelling of largest loss + score; without, the gaps are those among cached
-labellings.
+Visits the chains in an order (int64), and changes the cache, E (m, m) and W, which is (m, d) for
+dense rows and (d, m) for sparse ones. With `search` each visit looks for the labelling of largest
+loss + score; without, the gaps are those among cached labellings. They are times the chains'
+shares.
 """
 
 mixture = sequence.mixture
