@@ -3,10 +3,10 @@
     python -m benchmarks.compare --data FOLDER [--peer-python PYTHON] [--family linear,...]
                                  [--jobs hinge,...] [--limit 60] [--repeats 3]
 
-FOLDER holds the data and a `load.py`; without one it keeps what is fetched from OpenML, and work
-on other data is an error. PYTHON is an interpreter with the peers of `peers.txt`, without it they
-are left out. A family is a module with JOBS, functions that yield a row for each piece of work
-and peer: its docstring says what is compared and what must agree. What the first call of a
+FOLDER holds the data and a `load.py`; without one it keeps what is fetched from OpenML and LIBSVM,
+and work on other data is an error. PYTHON is an interpreter with the peers of `peers.txt`, without
+it they are left out. A family is a module with JOBS, functions that yield a row for each piece of
+work and peer: its docstring says what is compared and what must agree. What the first call of a
 process costs (imports, loading) is not counted.
 """
 
@@ -15,15 +15,12 @@ import importlib
 import inspect
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from benchmarks.support.comparison import HEADER, Bench, Row
-from benchmarks.support.environment import environment
+from benchmarks.support.environment import environment, one_thread
 from benchmarks.support.tables import table
 
 FAMILIES = {
@@ -53,8 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     if wanted - known:
         parser.error(f"unknown jobs {sorted(wanted - known)}; there are {', '.join(sorted(known))}")
     print(f"{environment()}; limit for a fit of a peer: {args.limit:g} s\n")
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_thread():
         for name, module in modules.items():
             family(name, module, bench, wanted or known)
     return 0

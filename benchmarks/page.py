@@ -21,8 +21,6 @@ PAGES = {
     "rtlm_memory": "rtlm_paper", "rtlm_paper": "rtlm_paper", "svc_paper": "svc", "svc_rates": "svc",
     "pragam": "pragam",
     "embedding_paper": "embedding", "on_dask": "distributed", "dask_rows": "distributed",
-    "dimension": "guide/embedding", "active": "guide/embedding", "coverage": "guide/embedding",
-    "scales": "guide/embedding",
 }  # fmt: skip
 HEAD = """# All benchmarks
 
@@ -61,18 +59,14 @@ def write_page(results: dict, out: Path, page: Path) -> None:
 
 def overview(scripts: dict) -> str:
     """Say when, with what and on what each script ran."""
-    lines, software = [], {}
+    software = {}
     for name, entry in scripts.items():
-        listed = ", ".join(f"{package} {version}" for package, version in entry["versions"].items())
-        machine = f"{entry['machine']['processor']}, {entry['machine']['cores']} cores"
         day = entry["date"].split("T")[0]
-        software.setdefault(f"{day}, Python {entry['python']}, {listed}; {machine}", []).append(
-            name
-        )
-    for text, names in software.items():
-        every = len(names) == len(scripts)
-        lines.append(f"{'All' if every else ', '.join(names)}: {text}.\n\n")
-    return "".join(lines)
+        software.setdefault(f"{day}, {entry['environment']}", []).append(name)
+    return "".join(
+        f"{'All' if len(names) == len(scripts) else ', '.join(names)}: {text}.\n\n"
+        for text, names in software.items()
+    )
 
 
 def section(name: str, entry: dict, out: Path, page: Path) -> str:

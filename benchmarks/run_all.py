@@ -5,7 +5,7 @@
                                  [--page PAGE]
 
 FOLDER holds the benchmark data and its `load.py`. Figures and text go to DIR, with `results.json`:
-for each script module, versions, machine, load, date, seconds and output with its tables. A file
+for each script module, environment, date, seconds and output with its tables. A file
 that is there is kept but for the scripts that run, so that all can be measured in parts. Of it
 `page.py` makes a page, DIR/benchmarks.md or PAGE. `--peer-python` is the interpreter of an
 environment with the peers in `peers.txt`, whose pins conflict with ours. `--options` adds arguments
@@ -15,8 +15,6 @@ to a script.
 import argparse
 import datetime
 import json
-import os
-import platform
 import shlex
 import subprocess
 import sys
@@ -25,7 +23,7 @@ from pathlib import Path
 
 from benchmarks.compare import FAMILIES
 from benchmarks.page import write_page
-from benchmarks.support.peer_process import versions
+from benchmarks.support.environment import environment
 
 # By the name in `results.json`: the module, and which of --data, --out and --peer-python it takes.
 SCRIPTS = {
@@ -38,10 +36,6 @@ SCRIPTS = {
     "embedding_paper": ("benchmarks.embedding.run", "data", "out"),
     "growth": ("benchmarks.whole.growth", "out"),
     "identities": ("benchmarks.metric_learning.identities",),
-    "dimension": ("benchmarks.embedding.dimension",),
-    "active": ("benchmarks.embedding.active", "data"),
-    "coverage": ("benchmarks.embedding.coverage",),
-    "scales": ("benchmarks.embedding.scales",),
     "on_dask": ("benchmarks.whole.on_dask", "data"),
     "dask_rows": ("benchmarks.whole.dask_rows",),
     "safety": ("tests.proofs.safety.comparisons",),
@@ -54,9 +48,6 @@ SCRIPTS = {
     "fuzz": ("tests.proofs.fuzz.run",),
     "soak": ("tests.proofs.soak",),
 }
-PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "matplotlib",
-)  # fmt: skip
 
 
 def main() -> int:
@@ -112,16 +103,12 @@ def run(name: str, args, extra: str) -> dict:
         "module": module,
         "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
         "options": extra,
-        "versions": named(PACKAGES),
-        "machine": {"processor": processor(), "cores": os.cpu_count()},
-        "python": platform.python_version(),
-        "load": [load()],
+        "environment": environment(),
     }
     started = time.perf_counter()
     ran = subprocess.run(command + shlex.split(extra), capture_output=True, text=True, check=False)
     (args.out / f"{name}.txt").write_text(ran.stdout + ran.stderr)
     lines = ran.stdout.splitlines()
-    entry["load"].append(load())
     return entry | {
         "seconds": round(time.perf_counter() - started, 1), "code": ran.returncode,
         "output": lines, "tables": tables(lines),
@@ -140,28 +127,6 @@ def tables(lines: list[str]) -> list[dict]:
             rows = []
         title = line.strip() or title
     return found
-
-
-def named(packages) -> dict[str, str]:
-    """Return versions by package; our own is that of the code that runs."""
-    import skscreen
-
-    listed = (entry.rsplit(" ", 1) for entry in versions(packages).split(", "))
-    return {"skscreen": skscreen.__version__, **dict(listed)}
-
-
-def load() -> float | None:
-    """Return how many processes wanted a core in the last minute, where the system tells."""
-    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
-
-
-def processor() -> str:
-    """Return the name of the processor, where the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration, IndexError):
-        return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
 """Benchmarks that replace parts of the package find these parts, and papers' scripts end well."""
 
+import importlib.util
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
 from benchmarks.embedding.paper_retrieval import LOSSES, METHODS
 from benchmarks.embedding.run import PARTS, Bench
 from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.pragam import paper as pragam_paper
-from benchmarks.support.data import Sets
+from benchmarks.support.data import Sets, checksum, fetch_libsvm
 from benchmarks.svm import linear, peers_here, rates
 from benchmarks.svm import paper as svm_paper
 from benchmarks.svm.paper import COLUMNS, tables
@@ -37,6 +40,18 @@ def info(name):
 def folder(tmp_path):
     (tmp_path / "load.py").write_text(TWO_CLASSES)
     return tmp_path
+
+
+def test_commands_that_pages_name_are_there():
+    """Modules of `python -m`, and files of scripts, on the pages and in the first files."""
+    root = Path(__file__).parents[1]
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *(root / "doc").rglob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    modules = set(re.findall(r"python -m (benchmarks[.\w]*\w)", text))
+    files = set(re.findall(r"`(benchmarks/[\w/]+\.py)", text))
+    assert len(modules) > 5 and len(files) > 3
+    assert all(importlib.util.find_spec(module) for module in modules)
+    assert all((root / file).exists() for file in files)
 
 
 @pytest.mark.slow
@@ -128,8 +143,9 @@ def test_every_experiment_on_ordinal_embedding_runs(part, capsys, tmp_path):
     def load(name):
         if name == "mnist":
             return load_digits(n_class=4, return_X_y=True)
-        n = {"music_artists": 400, "things1854": 1854}[name]
-        return np.array([np.random.default_rng(k).choice(n, 3, replace=False) for k in range(600)])
+        n = {"music_artists": 400, "things1854": 1854, "food100": 30, "material100": 30}[name]
+        rows = [np.random.default_rng(k).choice(n, 3, replace=False) for k in range(700)]
+        return np.array(rows)
 
     results = PARTS[part](Bench(load, tmp_path, 0))
     assert "|" in capsys.readouterr().out
@@ -160,3 +176,21 @@ def test_a_peer_is_timed_at_the_loosest_tolerance_that_reaches_the_gap(tmp_path)
     ended = peers_here.ladder("peer", lambda tol: "ImportError: none", dual, None, 1e-6, 2.0)
     assert ended.failed and not ended.late
     assert peers_here.ladder("peer", lambda tol: "> 2 s", dual, None, 1e-6, 2.0).late
+
+
+def test_files_of_public_sets_are_kept_and_checked(tmp_path):
+    """Two parts, in an edition whose features are on with other values than 1."""
+    X = sparse.csr_array(1.0 * (np.random.default_rng(0).random((30, 5)) < 0.5))
+    y = np.arange(30) % 3
+    web, folder = tmp_path / "web", tmp_path / "kept"
+    for place in (web, folder):
+        place.mkdir()
+    for name, part in (("some", slice(20)), ("some.t", slice(20, None))):
+        dump_svmlight_file(0.5 * X[part], y[part] + 1, str(web / name), zero_based=False)
+    wanted = ["some", "some.t"], checksum(X, y), f"{web.as_uri()}/"
+    found, labels = fetch_libsvm(folder, *wanted)
+    assert np.array_equal(found, X.toarray()) and np.array_equal(labels, y)
+    (web / "some").unlink()
+    assert np.array_equal(fetch_libsvm(folder, *wanted)[0], found)
+    with pytest.raises(ValueError, match="checksum"):
+        fetch_libsvm(folder, wanted[0], "0" * 64)

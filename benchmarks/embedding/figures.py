@@ -68,24 +68,3 @@ def step_sizes(out: Path, name: str, panels: dict) -> None:
     axes[0].set_ylabel("step |Q| η (median, range)", fontsize="small")
     legend_below(figure, axes[0])
     save(figure, out, name)
-
-
-def growth_lines(out: Path, name: str, panels: dict) -> None:
-    """Time over size: panels[title][label] = list of (size, seconds)."""
-    fixed, grows = zip(*(title.rsplit(", ", 1) for title in panels), strict=True)
-    figure, axes = row_of_axes(fixed, 4.0, 3.4)
-    for ax, what, lines in zip(axes, grows, panels.values(), strict=True):
-        for index, (label, points) in enumerate(lines.items()):
-            sizes, seconds = np.array(points).T
-            style = {"color": COLOURS[index // 2], "linestyle": STYLES[index % 2], "label": label}
-            ax.loglog(sizes, seconds, marker="o", markersize=3, **style)
-        linear = seconds[0] * sizes / sizes[0] / 3
-        ax.loglog(sizes, linear, color="0.7", linewidth=1, label="linear")
-        ax.set_xlabel(what, fontsize="small")
-        ax.minorticks_off()
-        ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
-        tidy(ax)
-    axes[0].set_ylabel("CPU seconds of a fit", fontsize="small")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize="small")
-    save(figure, out, name)

@@ -1,13 +1,10 @@
-"""Sizes, starts and memory for `run.py`."""
+"""Starts and memory for `run.py`; `benchmarks/whole/growth.py` has sizes."""
 
 import time
 import tracemalloc
-import warnings
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.embedding.figures import growth_lines
 from benchmarks.embedding.runs import LOSSES, Settings, loss_of, ms, synthetic
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
@@ -15,41 +12,6 @@ from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.auto import random_start
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.svrg import svrg_sbb
-
-
-def growth(bench) -> dict:
-    """CPU time of a fit over the number of answers, and over that of objects."""
-    panels = {}
-    sizes = bench.some((1e4, 3e4, 1e5, 3e5, 1e6), (1e4, 3e4, 1e5), (1e3, 2e3))
-    counts = bench.some((200, 500, 1000, 2000, 5000), (200, 500, 1000), (20, 40))
-    for title, cells in {
-        "1,000 objects, answers": [(1000, int(size)) for size in sizes],
-        "100 answers an object, objects": [(n, 100 * n) for n in counts],
-    }.items():
-        panels[title] = {}
-        for loss in ("soe", "ste", "tste"):
-            for solver in ("auto", "svrg-sbb"):
-                points = []
-                for n, size in cells:
-                    train, _ = synthetic(n, 5, size, 0.1, 0)
-                    start = time.process_time()
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", ConvergenceWarning)
-                        OrdinalEmbedding(5, loss=loss, solver=solver, random_state=0).fit(
-                            train, n_objects=n
-                        )
-                    x = size if title.endswith("answers") else n
-                    points.append((x, time.process_time() - start))
-                panels[title][f"{loss}, {solver}"] = points
-    for title, lines in panels.items():
-        xs = [x for x, _ in next(iter(lines.values()))]
-        print(f"{title}, ms\n")
-        table(
-            "loss and solver," + ",".join(f"{x}" for x in xs),
-            [(name, *(ms(seconds) for _, seconds in points)) for name, points in lines.items()],
-        )
-    growth_lines(bench.out, "growth", panels)
-    return {}
 
 
 def epochs(bench) -> dict:
@@ -81,9 +43,7 @@ def epochs(bench) -> dict:
                 passes.append(time.process_time() - start)
             del solver
             tracemalloc.start()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                OrdinalEmbedding(p, loss=loss, max_iter=3, random_state=0).fit(T, n_objects=n)
+            OrdinalEmbedding(p, loss=loss, max_iter=3, random_state=0).fit(T, n_objects=n)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             unit = 8.0 * n * p + 12.0 * len(T)
@@ -111,9 +71,7 @@ def starts(bench) -> dict:
             size, noise = n * p * (1, 5, 20)[(seed // 12) % 3], (0.0, 0.2, 0.5)[(seed // 36) % 3]
             train, test = synthetic(n, p, size, noise, seed % 97)
             model = OrdinalEmbedding(p, loss=loss, random_state=seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(train, n_objects=n)
+            model.fit(train, n_objects=n)
             finite = np.isfinite(model.embedding_).all() and np.isfinite(model.objective_)
             bad += not finite
             errors.append(1.0 - model.score(test))

@@ -9,6 +9,8 @@ from skscreen.embedding.solvers.auto import random_start
 
 N, P, SIZE, LEVEL = 100, 10, 10_000, 0.15
 PAPER_LOSSES = ("gnmds", "ste", "tste")
+SOLVERS = ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch")
+LEVELS = (0.3, 0.2, 0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.045, 0.042)
 # Mean seconds of the paper's Table I (MATLAB and MEX): batch, SGD, SVRG, SBB_0, SBB_e for b = 1.
 PAPER = {
     "gnmds": ("4.75", "-", "7.92", "0.640", "0.912"),
@@ -34,20 +36,8 @@ def table_one(bench) -> dict:
                 if start >= 5 and (key[1] == "Gram (cvx)" or not np.isfinite(times[key]).any()):
                     continue
                 X = authors_start if key[0] == "authors" else ours_start
-                found = curve(
-                    train,
-                    test,
-                    N,
-                    P,
-                    loss,
-                    solver,
-                    settings,
-                    start,
-                    X,
-                    0.0,
-                    LEVEL,
-                    limit=limit,
-                )
+                to_level = {"reg": 0.0, "level": LEVEL, "limit": limit}
+                found = curve(train, test, N, P, loss, solver, settings, start, X, **to_level)
                 times[key].append(seconds_to(found, LEVEL))
         print(f"### {loss}\n")
         table("method,authors' settings ms,tuned ms,paper s", _rows(loss, times))
@@ -105,7 +95,7 @@ def _rows(loss: str, times: dict) -> list[tuple]:
 
 
 def _sbb(t: bool, epsilon: float, b: int) -> Settings:
-    step = (0.05 if t else 5e-4) / 1.0
+    step = 0.05 if t else 5e-4
     return Settings(sbb_epsilon=epsilon, batch_size=b, step=step, max_iter=200, tol=0.0)
 
 
@@ -135,35 +125,23 @@ def figure_one(bench) -> dict:
 def figure_two(bench) -> dict:
     """Test error over CPU time on the paper's made answers, default arguments."""
     starts, size = bench.some(20, 3, 1), bench.some(SIZE, SIZE, 500)
-    solvers = ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch")
-    panels, rows, results = {}, [], {}
-    for loss in LOSSES:
-        panels[loss], finals = {}, {}
-        for solver in solvers:
-            found = []
-            for start in range(starts):
-                train, test = synthetic(N, P, size, 0.0, start)
-                settings = Settings(adapt=solver == "auto")
-                found.append(curve(train, test, N, P, loss, solver, settings, start))
-            panels[loss][solver] = found
-            finals[solver] = (
-                np.median([run[-1, 1] for run in found]),
-                np.median([run[-1, 0] for run in found]),
-                np.median([seconds_to(run, LEVEL) for run in found]),
-            )
-        for solver, (error, seconds, reach) in finals.items():
-            rows.append((loss, solver, f"{error:.4f}", ms(seconds), ms(reach)))
-        levels = (0.3, 0.2, 0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.045, 0.042)
-        for level in levels:
-            times = {
-                solver: np.median([seconds_to(run, level) for run in panels[loss][solver]])
+    parts = [synthetic(N, P, size, 0.0, start) for start in range(starts)]
+    panels, rows, results = curves(parts, N, P), [], {}
+    for loss, solvers in panels.items():
+        for solver, found in solvers.items():
+            error = np.median([run[-1, 1] for run in found])
+            reach = np.median([seconds_to(run, LEVEL) for run in found])
+            rows.append((loss, solver, f"{error:.4f}", ms(seconds_in_all(found)), ms(reach)))
+        for level in LEVELS:
+            auto, svrg = (
+                np.median([seconds_to(run, level) for run in solvers[solver]])
                 for solver in ("auto", "svrg-sbb")
-            }
-            results.setdefault(loss, []).append((level, times["auto"], times["svrg-sbb"]))
+            )
+            results.setdefault(loss, []).append((level, auto, svrg))
     table("loss,solver,final test error,ms in all,ms to 0.15", rows)
     print("Median ms to a test error, auto / svrg-sbb:\n")
     table(
-        "loss," + ",".join(str(level) for level in levels),
+        "loss," + ",".join(map(str, LEVELS)),
         [(loss, *(f"{ms(a)} / {ms(b)}" for _, a, b in row)) for loss, row in results.items()],
     )
     error_curves(bench.out, "synthetic", panels, "100 objects, 10 components, 10,000 answers")
@@ -173,24 +151,33 @@ def figure_two(bench) -> dict:
 def music(bench) -> dict:
     """Figure 4: music artists, 9 components, 80/20; test error of each solver and loss."""
     T, trials = bench.load("music_artists"), bench.some(10, 2, 1)
-    solvers = ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch")
-    panels, rows = {}, []
-    for loss in LOSSES:
-        panels[loss] = {}
-        for solver in solvers:
-            found = []
-            for trial in range(trials):
-                train, test = split(T, trial)
-                settings = Settings(adapt=solver == "auto")
-                found.append(curve(train, test, 400, 9, loss, solver, settings, trial))
-            panels[loss][solver] = found
-        rows.append(
-            (loss, *(
-                f"{np.median([run[-1, 1] for run in found]):.3f} "
-                f"({ms(np.median([run[-1, 0] for run in found]))} ms)"
-                for found in panels[loss].values()
-            ))
-        )  # fmt: skip
-    table("loss," + ",".join(solvers), rows)
+    panels = curves([split(T, trial) for trial in range(trials)], 400, 9)
+    rows = [
+        (loss, *(
+            f"{np.median([run[-1, 1] for run in found]):.3f} ({ms(seconds_in_all(found))} ms)"
+            for found in solvers.values()
+        ))
+        for loss, solvers in panels.items()
+    ]  # fmt: skip
+    table("loss," + ",".join(SOLVERS), rows)
     error_curves(bench.out, "music", panels, "music artists, 9 components")
     return {}
+
+
+def curves(parts: list, n: int, p: int) -> dict:
+    """Return a curve for each of the training and test answers, by loss and solver."""
+    return {
+        loss: {
+            solver: [
+                curve(*part, n, p, loss, solver, Settings(adapt=solver == "auto"), seed)
+                for seed, part in enumerate(parts)
+            ]
+            for solver in SOLVERS
+        }
+        for loss in LOSSES
+    }
+
+
+def seconds_in_all(found: list) -> float:
+    """Return the median of the seconds that curves take."""
+    return float(np.median([run[-1, 0] for run in found]))

@@ -1,7 +1,5 @@
 """Table II and Figure 5 of the paper: images found by features mapped into an embedding."""
 
-import warnings
-
 import numpy as np
 from sklearn.metrics import pairwise_distances
 
@@ -91,9 +89,7 @@ def _found(images: dict, loss: str, options: dict, share: float):
     model = OrdinalEmbedding(
         images["classes"], loss=loss, objects=len(images["learn"]), random_state=0, **options
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(answers).fit_features(images["learn"])
+    model.fit(answers).fit_features(images["learn"])
     points = [model.map_features(images[which]) for which in ("ask", "learn")]
     return _judged(images, pairwise_distances(*points))
 

@@ -1,4 +1,4 @@
-"""The experiments of the paper of ordinal embedding, and how the cost of a fit grows.
+"""The experiments of the paper of ordinal embedding, the cost of a fit, and what tools promise.
 
     python -m benchmarks.embedding.run --data FOLDER [--parts table1,...] [--out DIR] [--quick]
 
@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from benchmarks.embedding import limits, paper, paper_retrieval
+from benchmarks.embedding.active import active
+from benchmarks.embedding.coverage import coverage
+from benchmarks.embedding.dimension import dimension
+from benchmarks.embedding.scales import scales
 from benchmarks.support.data import Data
 from benchmarks.support.parts import headed, parse, parser_of
 
@@ -42,9 +45,12 @@ PARTS = {
     "figure2": paper.figure_two,
     "music": paper.music,
     "retrieval": paper_retrieval.retrieval,
-    "growth": limits.growth,
     "epochs": limits.epochs,
     "starts": limits.starts,
+    "scales": scales,
+    "dimension": dimension,
+    "active": active,
+    "coverage": coverage,
 }
 
 
@@ -54,10 +60,9 @@ def main() -> None:
     bench = Bench(Data(args.data), args.out, 1 if args.quick else 2)
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}
-    with threadpool_limits(1):
-        for part in headed(args.parts, PARTS):
-            results[part] = PARTS[part](bench)
-            file.write_text(json.dumps(results, default=lambda value: np.asarray(value).tolist()))
+    for name, part in headed(args.parts, PARTS):
+        results[name] = part(bench)
+        file.write_text(json.dumps(results, default=lambda value: np.asarray(value).tolist()))
 
 
 if __name__ == "__main__":

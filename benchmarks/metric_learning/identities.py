@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import euclidean_distances
 
 from benchmarks.support.environment import environment
 from skscreen import ScreenedRTLM
@@ -75,7 +76,8 @@ def neighbors_of(X: np.ndarray, k: int, rng) -> csr_array:
     for _ in range(_TREES):
         found, theirs = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
         for leaf in _leaves(X, np.arange(n, dtype=np.int32), rng):
-            squares = _squared_distances(X[leaf])
+            squares = euclidean_distances(X[leaf], squared=True)
+            np.fill_diagonal(squares, np.inf)
             nearest = np.argpartition(squares, k - 1, axis=1)[:, :k]
             found[leaf] = leaf[nearest]
             theirs[leaf] = np.take_along_axis(squares, nearest, axis=1)
@@ -107,16 +109,6 @@ def _nearest(columns, distances, more, theirs, k: int) -> tuple[np.ndarray, np.n
         order = np.argpartition(values, k - 1, axis=1)[:, :k]
         more[part], theirs[part] = (np.take_along_axis(A, order, axis=1) for A in (both, values))
     return more, theirs
-
-
-def _squared_distances(X: np.ndarray) -> np.ndarray:
-    """Return the squared distances between rows, infinite from a row to itself."""
-    found = X @ (-2.0 * X.T)
-    lengths = np.einsum("ij,ij->i", X, X)
-    found += lengths[:, None]
-    found += lengths
-    np.fill_diagonal(found, np.inf)
-    return np.maximum(found, 0.0, out=found)
 
 
 if __name__ == "__main__":

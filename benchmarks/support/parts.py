@@ -2,10 +2,10 @@
 
 import argparse
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.support.environment import environment
+from benchmarks.support.environment import environment, one_thread
 
 
 def parser_of(doc: str, parts: dict, out: str) -> argparse.ArgumentParser:
@@ -29,8 +29,9 @@ def parse(parser: argparse.ArgumentParser, parts: dict, arguments=None) -> argpa
     return args
 
 
-def headed(names: list[str], parts: dict) -> Iterator[str]:
-    """Yield the names of parts, each after its heading."""
-    for name in names:
-        print(f"\n## {name}\n\n{parts[name].__doc__}\n", flush=True)
-        yield name
+def headed(names: list[str], parts: dict) -> Iterator[tuple[str, Callable]]:
+    """Yield names and functions of parts, each after its heading, to be run with one thread."""
+    with one_thread():
+        for name in names:
+            print(f"\n## {name}\n\n{parts[name].__doc__}\n", flush=True)
+            yield name, parts[name]

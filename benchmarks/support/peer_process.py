@@ -4,7 +4,6 @@ Jobs and answers go through a pipe, a JSON object a line, their arrays through a
 is our side; what the peer's side imports needs numpy only.
 """
 
-import importlib.metadata
 import json
 import os
 import signal
@@ -49,11 +48,6 @@ class PeerProcess:
         with np.load(self._file) as stored:
             return answer | dict(stored)
 
-    def versions(self, *packages: str) -> str:
-        """Name the packages with their versions, as installed there."""
-        answer = self.ask({"packages": packages})
-        return answer.get("versions") or f"no peers: {answer['failed']}"
-
 
 def serve(run: Callable[[dict, dict], dict]) -> None:
     """Answer the jobs on standard input by `run(job, arrays)`, until there are no more.
@@ -69,26 +63,13 @@ def serve(run: Callable[[dict, dict], dict]) -> None:
         with np.load(job["file"]) as stored:
             arrays = dict(stored)
         try:
-            answer = (
-                {"versions": versions(job["packages"])} if "packages" in job else run(job, arrays)
-            )
+            answer = run(job, arrays)
         except Exception as error:
             answer = {"failed": f"{type(error).__name__}: {error}"}
         found = {key: value for key, value in answer.items() if isinstance(value, np.ndarray)}
         np.savez(job["file"], **found)
         rest = {key: value for key, value in answer.items() if key not in found}
         print(json.dumps(rest), file=answers, flush=True)
-
-
-def versions(packages) -> str:
-    """Name those of the packages that are installed, with their versions."""
-    found = []
-    for name in packages:
-        try:
-            found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            found.append(f"no {name}")
-    return ", ".join(found)
 
 
 def timed(limit: float, function: Callable, *arguments):

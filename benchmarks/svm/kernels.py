@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, SVR
 
-from benchmarks.support.comparison import Bench, Row, Side, answered, size
+from benchmarks.support.comparison import Bench, Row, Side, answered, fitted, size
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import svc_gap
 from skscreen import ScreenedSVC, ScreenedSVR, svc_path, svr_path
@@ -32,36 +32,32 @@ CLASSES = {"letter": 15_000, "mnist": 7500, "usps": 7291, "satimage": 4435, "dig
 
 def fit(bench: Bench) -> Iterator[Row]:
     """One fit of the most frequent class against the rest, beside three implementations of SVC."""
+    peers = {"SVC": bench.here(PEER)}
+    if there := bench.there(PEER):
+        peers |= dict.fromkeys(THERE, there)
     for name, n in FITS.items():
         X, y = against_the_rest(bench, name, n)
         for C in (1.0, 100.0):
-            job = {"C": C, "gamma": 1.0 / X.shape[1], "tol": 1e-3, "repeats": 1,
-                   "limit": bench.limit}  # fmt: skip
-            peers = {"SVC": bench.here(PEER)}
-            if there := bench.there(PEER):
-                peers |= dict.fromkeys(THERE, there)
-            answers = {
-                key: peer.ask({"method": key, **job}, X=X, y=y) for key, peer in peers.items()
-            }
-            model = ScreenedSVC(C, gamma=1.0 / X.shape[1], tol=1e-3)
-            seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side("ScreenedSVC(tol=1e-3)", seconds, f"gap {model.dual_gap_:.0e}")
-            for key, answer in answers.items():
-                peer = answered(key, answer, bench.limit, "tol=1e-3")
-                yield Row(f"fit C = {C:g}", size(name, X), ours, peer)
+            ours = "ScreenedSVC(tol=1e-3)", ScreenedSVC(C, gamma=1.0 / X.shape[1], tol=1e-3)
+            yield from beside(bench, f"fit C = {C:g}", name, X, y, *ours, peers)
 
 
 def flat(bench: Bench) -> Iterator[Row]:
     """Kernels a hundred times as flat, with a large C, where steps of SMO are small: beside SVC."""
     for name, C in product(("magic", "ijcnn1"), (100.0, 1e4)):
         X, y = against_the_rest(bench, name, 20_000)
-        job = {"C": C, "gamma": 0.01 / X.shape[1], "tol": 1e-3, "repeats": 1, "limit": bench.limit}
-        answer = bench.here(PEER).ask({"method": "SVC", **job}, X=X, y=y)
-        model = ScreenedSVC(C, gamma=0.01 / X.shape[1])
-        seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
-        ours = Side("ScreenedSVC", seconds, f"gap {model.dual_gap_:.0e}")
-        peer = answered("SVC", answer, bench.limit, "tol=1e-3")
-        yield Row(f"flat kernel, C = {C:g}", size(name, X), ours, peer)
+        ours = "ScreenedSVC", ScreenedSVC(C, gamma=0.01 / X.shape[1])
+        peers = {"SVC": bench.here(PEER)}
+        yield from beside(bench, f"flat kernel, C = {C:g}", name, X, y, *ours, peers)
+
+
+def beside(bench, work, name, X, y, ours: str, model, peers: dict) -> Iterator[Row]:
+    """Yield a fit beside those of peers with tol=1e-3, each against the clock."""
+    job = {"C": model.C, "gamma": model.gamma, "tol": 1e-3, "repeats": 1, "limit": bench.limit}
+    answers = {key: peer.ask({"method": key, **job}, X=X, y=y) for key, peer in peers.items()}
+    side = fitted(ours, model, X, y)
+    for key, answer in answers.items():
+        yield Row(work, size(name, X), side, answered(key, answer, bench.limit, "tol=1e-3"))
 
 
 def against_the_rest(bench: Bench, name: str, n: int | None):
@@ -105,17 +101,16 @@ def many_classes(bench: Bench) -> Iterator[Row]:
     """Fit and prediction of all classes one against one, beside SVC."""
     for name, n in CLASSES.items():
         X, y, X_test, y_test = held_out(bench, name, n)
-        for C in (10.0,):
-            sides = []
-            for model in (ScreenedSVC(C, tol=1e-3), SVC(C=C, tol=1e-3, cache_size=1000)):
-                model.set_params(gamma=1.0 / X.shape[1])
-                seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
-                later, found = best_of(1, lambda model=model, X=X_test: model.predict(X))
-                said, kind = f"accuracy {np.mean(found == y_test):.4f}", type(model).__name__
-                sides.append((Side(kind, seconds, said), Side(f"{kind}.predict", later, said)))
-            data = f"{size(name, X)} in {len(np.unique(y))} classes"
-            for work, ours, peer in zip(("fit", "predict"), *sides, strict=True):
-                yield Row(f"{work} C = {C:g}", data, ours, peer)
+        sides = []
+        for model in (ScreenedSVC(10.0, tol=1e-3), SVC(C=10.0, tol=1e-3, cache_size=1000)):
+            model.set_params(gamma=1.0 / X.shape[1])
+            seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
+            later, found = best_of(1, lambda model=model, X=X_test: model.predict(X))
+            said, kind = f"accuracy {np.mean(found == y_test):.4f}", type(model).__name__
+            sides.append((Side(kind, seconds, said), Side(f"{kind}.predict", later, said)))
+        data = f"{size(name, X)} in {len(np.unique(y))} classes"
+        for work, ours, peer in zip(("fit", "predict"), *sides, strict=True):
+            yield Row(f"{work} C = 10", data, ours, peer)
 
 
 def held_out(bench: Bench, name: str, n: int):
@@ -137,8 +132,7 @@ def regression(bench: Bench) -> Iterator[Row]:
         for C in (1.0, 10.0):
             options = {"C": C, "epsilon": 0.1, "gamma": "auto"}
             model = ScreenedSVR(tol=1e-3, **options)
-            seconds, _ = best_of(1, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side("ScreenedSVR", seconds, f"gap {model.dual_gap_:.0e}")
+            ours = fitted("ScreenedSVR", model, X, y)
             other = SVR(cache_size=1000, **options)
             seconds, _ = best_of(1, lambda model=other, X=X, y=y: model.fit(X, y))
             apart = np.abs(model.predict(X[:1000]) - other.predict(X[:1000])).max()

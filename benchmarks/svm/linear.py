@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from benchmarks.support.comparison import Bench, Row, Side, answered, size
+from benchmarks.support.comparison import Bench, Row, Side, answered, fitted, size
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import ladder, linear_svc, losses
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
@@ -43,8 +43,7 @@ def hinge(bench: Bench) -> Iterator[Row]:
         X, y = bench.sets(name)
         for C in Cs:
             model = ScreenedLinearSVC(C=C, loss="hinge", tol=GAP)
-            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
+            ours = fitted("ScreenedLinearSVC", model, X, y, bench.repeats)
             dual = certified_dual(X, y, C)
             work, data = f"hinge C = {C:g}", size(name, X)
             how = {"C": C, "loss": "hinge"}
@@ -125,8 +124,7 @@ def fit_beside(
 ) -> Row:
     """Return one fit to a gap, beside LinearSVC with the same options to the same gap."""
     model = ScreenedLinearSVC(C=C, tol=gap, **options)
-    seconds, _ = best_of(bench.repeats, lambda: model.fit(X, y))
-    ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
+    ours = fitted("ScreenedLinearSVC", model, X, y, bench.repeats)
     dual = model.objective_ * (1.0 - model.dual_gap_)
     options |= {"C": C, "max_iter": 20_000}
     peer = linear_svc(X, y, dual, gap, bench.limit, bench.repeats, objectives, **options)
@@ -167,8 +165,7 @@ def free_intercept(bench: Bench) -> Iterator[Row]:
         X, y = bench.sets(name, n)
         for C in (1.0, 100.0):
             model = ScreenedSVC(C, kernel="linear", tol=1e-6)
-            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
-            ours = Side('ScreenedSVC(kernel="linear")', seconds, f"gap {model.dual_gap_:.0e}")
+            ours = fitted('ScreenedSVC(kernel="linear")', model, X, y, bench.repeats)
             job = {"method": "SVC", "kernel": "linear", "C": C, "gamma": 1.0, "tol": 1e-3,
                    "limit": bench.limit, "repeats": 1}  # fmt: skip
             arrays = arrays_of(X, job) | {"y": y}

@@ -8,17 +8,14 @@ shrinking that it leaves out what rests. Kernels have working sets in either cas
 
 import argparse
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 from benchmarks.support.comparison import Side
 from benchmarks.support.data import Sets
-from benchmarks.support.environment import environment
+from benchmarks.support.environment import environment, one_thread
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import linear_svc, svc_gap
 from skscreen.samples.gram import Gram
@@ -56,8 +53,7 @@ def main(arguments=None) -> None:
     args = parser.parse_args(arguments)
     print(environment())
     data = Sets(args.data)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_thread():
         tables(data, args.sets.split(","), args.limit)
 
 

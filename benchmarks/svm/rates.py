@@ -10,15 +10,12 @@ gamma = 1 / d. Sets are cut to MOST samples.
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from benchmarks.support.data import Sets
-from benchmarks.support.environment import environment
+from benchmarks.support.environment import environment, one_thread
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVC, screen_samples, svc_path
 
@@ -40,8 +37,7 @@ def main(arguments=None) -> int:
     args = parser.parse_args(arguments)
     print(environment())
     data, right = Sets(args.data), True
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_thread():
         for name in args.sets.split(","):
             X, y = data(name, args.most)
             for kernel in ("linear", "rbf"):

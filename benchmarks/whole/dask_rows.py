@@ -1,4 +1,4 @@
-"""Linear models of more rows than one would hold in memory: passes, seconds, megabytes, a model.
+"""Linear models of more rows than one would hold in memory: passes, seconds, megabytes.
 
     python -m benchmarks.whole.dask_rows [--sizes 5e5x10,2e6x50] [--workers 1,2] [--loss LOSSES]
 
@@ -14,40 +14,30 @@ the workers, as dask-ml's Incremental does. Its first step is the best of a grid
 block, which is not counted. What is printed are the CPU seconds of `partial_fit` until its
 objective is 1e-2, 1e-3 and 1e-4 above the optimum, relative, looked at after every block.
 
-At last a model of the time is fitted to the table of the squared hinge, and printed for many
-workers: see `predict`.
+At last comes what a block costs the driver in a pass.
 """
 
 import argparse
-import os
-import platform
 import time
 import warnings
+from itertools import product
 
 import dask
 import dask.array as da
-import distributed
 import numpy as np
-from distributed import Client, LocalCluster, wait
-from scipy.optimize import nnls
+from distributed import Client, wait
 from scipy.signal import lfilter
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
-from threadpoolctl import threadpool_limits
 
-import skscreen
-from benchmarks.whole.on_dask import fitted
+from benchmarks.support.tables import table
+from benchmarks.whole.on_dask import busy_environment, cluster_of, fitted
 from skscreen import ScreenedLinearSVC
 from skscreen.distributed import DistributedLinearSVC
 
 C, BLOCKS = 1.0, 4
 # First steps of the peer, and the excess of its objective to reach.
 STEPS, TARGETS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1), (1e-2, 1e-3, 1e-4)
-# A network of 10 Gbit/s, and a round trip.
-BANDWIDTH, LATENCY = 1.25e9, 0.01
-# Work that is predicted: rows, features and workers.
-LARGE = ((1e8, 50), (1e9, 50), (1e9, 200))
-MANY = (1, 2, 10, 100, 1000)
 
 
 def main() -> None:
@@ -62,60 +52,38 @@ def main() -> None:
     parser.add_argument("--in-memory", type=float, default=2e6, help="most rows to compare")
     parser.add_argument("--exact", action="store_true", help="compare coefficients too")
     args = parser.parse_args()
-    print(
-        f"skscreen {skscreen.__version__}, distributed {distributed.__version__}, Python "
-        f"{platform.python_version()}, {os.cpu_count()} cores; processes that others ran on them: "
-        f"{os.getloadavg()[0]:.1f}; C = {C}, tol = {args.tol}, correlation {args.correlation}"
-    )
-    heads = ("rows", "features", "workers", "loss", "GB", "passes", "gap", "seconds (CPU)",
-             "driver, MB", "worker, MB", "in memory, s (CPU)", "difference",
-             *(f"SGD to {target:.0e}, CPU s" for target in TARGETS))  # fmt: skip
-    print("\n| " + " | ".join(heads) + " |")
-    print("|" + "---|" * len(heads))
-    found = []
+    print(f"{busy_environment()}; C = {C}, tol = {args.tol}, correlation {args.correlation}")
+    rows = []
     counts = [int(count) for count in args.workers.split(",")]
     for n_workers in counts:
-        with (
-            threadpool_limits(1),
-            LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            for size in args.sizes.split(","):
+        with cluster_of(n_workers) as client:
+            for size, loss in product(args.sizes.split(","), args.loss.split(",")):
                 n, d = (int(float(part)) for part in size.split("x"))
-                for loss in args.loss.split(","):
-                    costs = run(client, n, d, loss, args, n_workers == counts[-1])
-                    if loss == "squared_hinge":
-                        found += [(n / n_workers, d, *cost) for cost in costs]
+                rows.append(run(client, n, d, loss, args, n_workers == counts[-1]))
+                print(*rows[-1], flush=True)
             if n_workers == counts[-1]:
                 a_block = seconds_a_block(client)
+    table("rows,features,workers,loss,GB,passes,gap,seconds (CPU),driver MB,worker MB,"
+          "in memory s (CPU),difference," + ",".join(f"SGD to {t:.0e} CPU s" for t in TARGETS),
+          rows)  # fmt: skip
     print(f"\nA pass of the driver takes {1e3 * a_block:.1f} ms for each block.")
-    if len({d for _, d, *_ in found}) > 2:
-        predict(found, a_block)
 
 
-def run(client: Client, n: int, d: int, loss: str, args, compare: bool) -> list[tuple]:
-    """Print a row of the table; return passes and CPU seconds of a worker, of two fits."""
+def run(client: Client, n: int, d: int, loss: str, args, compare: bool) -> tuple:
+    """Return a row of the table."""
     X, y = made(n, d, args.correlation)
     model = DistributedLinearSVC(C, loss=loss, tol=args.tol)
     fitted(client, model, X[:: max(n // 1000, 1)], y[:: max(n // 1000, 1)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        _, _, first = fitted(client, model.set_params(max_iter=1), X, y)
-    _, most, cost = fitted(client, model.set_params(max_iter=None), X, y)
-    memory = in_memory(X, y, model, args) if n <= args.in_memory and compare else " | "
+    _, most, cost = fitted(client, model, X, y)
+    here = in_memory(X, y, model, args) if n <= args.in_memory and compare else ("", "")
     peer = sgd(client, X, y, model, args.epochs) if args.epochs else [""] * len(TARGETS)
-    print(
-        f"| {n:,} | {d} | {len(client.nthreads())} | {loss} | {4e-9 * n * d:.2f} | "
-        f"{model.n_iter_} | {model.dual_gap_:.0e} | {cost} | {most[0]:.0f} | {max(most[1:]):.0f} "
-        f"| {memory} | {' | '.join(peer)} |",
-        flush=True,
-    )
-    return [(1, first.worker), (model.n_iter_, cost.worker)]
+    return (
+        n, d, len(client.nthreads()), loss, f"{4e-9 * n * d:.2f}", model.n_iter_,
+        f"{model.dual_gap_:.0e}", cost, f"{most[0]:.0f}", f"{max(most[1:]):.0f}", *here, *peer,
+    )  # fmt: skip
 
 
-def in_memory(X: da.Array, y: da.Array, model: DistributedLinearSVC, args) -> str:
+def in_memory(X: da.Array, y: da.Array, model: DistributedLinearSVC, args) -> tuple:
     """Return the cost of a fit in this process, and the difference of coefficients."""
     exact = None
     if args.exact:
@@ -123,10 +91,10 @@ def in_memory(X: da.Array, y: da.Array, model: DistributedLinearSVC, args) -> st
     X, y = X.compute(), y.compute()
     _, _, cost = fitted(None, ScreenedLinearSVC(C, loss=model.loss, tol=args.tol), X, y)
     if exact is None:
-        return f"{cost} | "
+        return cost, ""
     peer = ScreenedLinearSVC(C, loss=model.loss, tol=1e-11).fit(X, y)
     apart = np.abs(exact.coef_ - peer.coef_).max() / np.abs(peer.coef_).max()
-    return f"{cost} | {apart:.0e}"
+    return cost, f"{apart:.0e}"
 
 
 def made(n: int, d: int, correlation: float) -> tuple[da.Array, da.Array]:
@@ -182,7 +150,6 @@ def sgd(client: Client, X: da.Array, y: da.Array, model, epochs: int) -> list[st
 def moved(peer: SGDClassifier, rows, labels) -> SGDClassifier:
     """Return the peer after a block; on a worker."""
     started = time.process_time()
-    getattr(peer, "seconds", 0.0)
     peer.partial_fit(rows, labels, classes=[0, 1])
     peer.seconds = time.process_time() - started
     return peer
@@ -213,39 +180,6 @@ def seconds_a_block(client: Client) -> float:
         warnings.simplefilter("ignore", ConvergenceWarning)
         first, last = (fitted(client, model.set_params(max_iter=n), X, y)[2].driver for n in (1, 6))
     return max(last - first, 0.0) / (5 * X.numblocks[0])
-
-
-def predict(found: list[tuple[float, ...]], a_block: float) -> None:
-    """Fit the model to (rows of a worker, features, passes, CPU seconds of a worker); print it.
-
-    A fit with k workers of one block each takes
-
-        start + n r D / k + passes (n (c0 + c1 D + c2 D^2) / k + LATENCY + k a_block
-                                    + 8 k D^2 / BANDWIDTH)
-
-    seconds: the driver serves the blocks one after the other.
-    """
-    n, d, passes, seconds = np.array(found).T
-    D, once = d + 1.0, np.ones_like(d)
-    terms = np.column_stack([once, n * D, n * passes, n * passes * D, n * passes * D * D])
-    # Relative errors count.
-    (start, r, *c), _ = nnls(terms / seconds[:, None], once)
-    wrong = np.abs(terms @ [start, r, *c] / seconds - 1.0)
-    print(
-        f"\nA worker takes {start:.2f} s, and for each row {1e9 * r:.1f} D ns once and "
-        f"{1e9 * c[0]:.0f} + {1e9 * c[1]:.2f} D + {1e9 * c[2]:.4f} D^2 ns in a pass: "
-        f"{np.median(wrong):.0%} off in the median, at most {wrong.max():.0%}."
-    )
-    print("\n| rows | features | GB | " + " | ".join(f"{k} workers, s" for k in MANY) + " |")
-    print("|" + "---|" * (len(MANY) + 3))
-    for rows, features in LARGE:
-        D, most, times = features + 1.0, passes.max(), []
-        for k in MANY:
-            driver = LATENCY + k * (a_block + 8.0 * D * D / BANDWIDTH)
-            work = rows / k * (r * D + most * (c @ np.array([1.0, D, D * D])))
-            times.append(start + work + most * driver)
-        cells = " | ".join(f"{value:.3g}" for value in times)
-        print(f"| {rows:.0e} | {features} | {4e-9 * rows * features:.0f} | {cells} |")
 
 
 if __name__ == "__main__":

@@ -14,16 +14,15 @@ problem stays the same while n grows. The figure, growth.png, goes to DIR.
 """
 
 import argparse
+import inspect
 import time
-import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from benchmarks.support.environment import environment
+from benchmarks.support.environment import environment, one_thread
 from benchmarks.support.tables import table
 from benchmarks.whole.growth_data import answers, chains, classes, three_classes, words
 from benchmarks.whole.growth_figure import panels
@@ -50,7 +49,6 @@ class Row:
     model: object
     values: dict
     grows: dict[str, tuple]
-    data_keys: tuple[str, ...] = field(default=("n", "d"))
 
 
 def rbf_svc(C, tol):
@@ -74,7 +72,7 @@ def linear_chain(model):
         "C": (1.0, 10.0, 100.0, 1e3),
         "tol": (1e-1, 1e-2, 1e-3, 1e-4),
     }
-    return Row(chains, model, values, grows, ("n", "d", "length", "n_labels"))
+    return Row(chains, model, values, grows)
 
 
 TOLS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -149,7 +147,6 @@ ROWS = {
             "C": (1.0, 10.0, 100.0, 1e3),
             "tol": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
         },
-        ("n", "d", "length"),
     ),
     "OrdinalEmbedding": Row(
         answers,
@@ -161,7 +158,6 @@ ROWS = {
             "answers": (10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 640_000),
             "tol": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
         },
-        ("n", "d", "answers"),
     ),
 }
 
@@ -176,8 +172,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     print(environment())
     found = {}
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_thread():
         for name in args.rows.split(";"):
             found[name] = measure(name, ROWS[name], args.repeats)
     panels(args.out, "growth", found)
@@ -215,11 +210,10 @@ def measure(name: str, row: Row, repeats: int) -> dict:
 
 def fit(row: Row, values: dict, repeats: int):
     """Return the fewest CPU seconds of some fits, and the model."""
-    arguments = row.model.__code__.co_varnames[: row.model.__code__.co_argcount]
-    X, *y = row.data(**{key: values[key] for key in row.data_keys})
+    X, *y = of_values(row.data, values)()
     best = np.inf
     for repeat in range(repeats):
-        model = row.model(**{key: values[key] for key in arguments})
+        model = of_values(row.model, values)()
         started = time.process_time()
         model.fit(X, *y)
         best = min(best, time.process_time() - started)
@@ -227,6 +221,12 @@ def fit(row: Row, values: dict, repeats: int):
         if repeat and best > 0.5:
             break
     return best, model
+
+
+def of_values(function, values: dict):
+    """Return a function with those of the values that it takes."""
+    taken = inspect.signature(function).parameters
+    return partial(function, **{key: value for key, value in values.items() if key in taken})
 
 
 def missed(model, tol: float) -> bool:

@@ -53,15 +53,6 @@ def one_panel(ax, xs: np.ndarray, seconds: np.ndarray, missed: np.ndarray, line)
     # Three ticks, of values that were measured: decades do not fit into a short range.
     ticks = xs[[0, xs.size // 2, -1]]
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(ticks, [number(tick) for tick in ticks])
+    ax.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
     tidy(ax)
     ax.tick_params(labelsize="small", labelleft=True)
-
-
-def number(value: float) -> str:
-    """Write a number in few characters."""
-    if 1.0 <= value < 1e6:
-        return f"{value:,.0f}"
-    power = int(np.floor(np.log10(value) + 1e-9))
-    lead = value / 10.0**power
-    return (f"{lead:.2g}·" if f"{lead:.2g}" != "1" else "") + f"$10^{{{power}}}$"

@@ -13,21 +13,22 @@ first fit. Prints tables in Markdown.
 
 import argparse
 import os
-import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-import distributed
 import numpy as np
 import psutil
 from distributed import Client, LocalCluster
 from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
+from benchmarks.support.tables import table
 from skscreen import ScreenedRTLM
 from skscreen.distributed import DistributedRTLM
 
@@ -65,19 +66,27 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="the fastest counts")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    data = Data(args.data)
-    print(
-        f"skscreen {skscreen.__version__}, distributed {distributed.__version__}, Python "
-        f"{platform.python_version()}, {os.cpu_count()} cores; processes that others ran on them: "
-        f"{os.getloadavg()[0]:.1f}\n"
-    )
+    print(f"{busy_environment()}\n")
+    with cluster_of(2) as client:
+        for part in args.parts.split(","):
+            {"latency": latency, "rtlm": rtlm}[part](client, Data(args.data), args)
+
+
+def busy_environment() -> str:
+    """Return versions, and how many processes of others ran on the cores."""
+    return f"{environment('distributed')}; others ran {os.getloadavg()[0]:.1f} processes on them"
+
+
+@contextmanager
+def cluster_of(n_workers: int) -> Iterator[Client]:
+    """Start workers with a thread each; one BLAS thread here."""
+    options = {"threads_per_worker": 1, "dashboard_address": None}
     with (
         threadpool_limits(1),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=n_workers, **options) as cluster,
         Client(cluster) as client,
     ):
-        for part in args.parts.split(","):
-            {"latency": latency, "rtlm": rtlm}[part](client, data, args)
+        yield client
 
 
 def latency(client: Client, data: Data, args) -> None:
@@ -95,10 +104,7 @@ def latency(client: Client, data: Data, args) -> None:
 
 def rtlm(client: Client, data: Data, args) -> None:
     """Print a table of fits of a metric."""
-    print(
-        "| data | k | triplets | steps | as it comes, s | same steps, s | Dask, s | ratio |", end=""
-    )
-    print(" worker, MB | here, MB | objectives differ by |\n|" + "---|" * 11)
+    rows = []
     for name, k, lam in RTLM[:1] if args.quick else RTLM:
         X, y = data(name)
         X = MinMaxScaler((-1, 1)).fit_transform(X)
@@ -110,13 +116,14 @@ def rtlm(client: Client, data: Data, args) -> None:
         peak_there, dask = fastest(client, there, X, y, args.repeats)
         peak_here, usual = fastest(None, here, X, y, args.repeats)
         _, plain = fastest(None, same, X, y, args.repeats)
-        print(
-            f"| {name} | {k or 'all'} | {here.n_triplets_:,} | {same.n_iter_}, {there.n_iter_} | "
-            f"{usual} | {plain} | {dask} | {ratio(plain, dask)} | {peak_there:.0f} | "
-            f"{peak_here:.0f} | {abs(same.objective_ / there.objective_ - 1.0):.0e} |",
-            flush=True,
-        )
-    print()
+        apart = abs(same.objective_ / there.objective_ - 1.0)
+        rows.append((
+            name, k or "all", here.n_triplets_, f"{same.n_iter_} {there.n_iter_}", usual, plain,
+            dask, ratio(plain, dask), f"{peak_there:.0f}", f"{peak_here:.0f}", f"{apart:.0e}",
+        ))  # fmt: skip
+        print(*rows[-1], flush=True)
+    table("data,k,triplets,steps,as it comes s,same steps s,Dask s,ratio,worker MB,here MB,"
+          "objectives differ by", rows)  # fmt: skip
 
 
 def ratio(here: Cost, there: Cost) -> str:
