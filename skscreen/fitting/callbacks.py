@@ -40,25 +40,11 @@ def _is_followed(estimator: Any) -> bool:
 
 
 class Tasks:
-    """Tells the user's bar and callbacks about the tasks of a fit.
+    """Tells the user's bar, `bar`, and callbacks about the tasks of a fit, `n_tasks` if known.
 
     They are tasks of scikit-learn's callback protocol, children of the one of the fit. A fit within
-    a fit of the same estimator, as a refit is, has no tasks of its own. Costs nothing where there
-    are neither bar nor callbacks.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With `verbose` and perhaps callbacks; its method is decorated by `with_callbacks`.
-    n_tasks : int or None
-        None if not known.
-    name : str
-        Of a task.
-
-    Attributes
-    ----------
-    bar : ProgressBar
-        For what is finer than tasks.
+    a fit of the same estimator, as a refit is, has no tasks of its own. `estimator` has `verbose`
+    and perhaps callbacks; its method is decorated by `with_callbacks`.
     """
 
     def __init__(self, estimator: Any, n_tasks: int | None, name: str = ""):

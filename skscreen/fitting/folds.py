@@ -127,38 +127,12 @@ def score_folds(
 
     These are `cv_results_`, `best_index_`, `best_score_`, `best_params_` and `n_splits_`. A fold
     whose training samples cannot be learned from, as with a single class, has the score NaN and
-    does not count; a warning names it.
+    does not count; a warning names it. `search` has `n_jobs`, the tags of `model` say how samples
+    are split; the last parameter of `grid` varies fastest.
 
-    Parameters
-    ----------
-    search : estimator
-        With `n_jobs`, folds at a time.
-    model : estimator
-        Estimator whose tags say how samples are split.
-    path : FoldPath
-    scorer : callable
-        A scikit-learn scorer.
-    X, y, splits
-        See `split`.
-    sample_weight : ndarray of shape (n_samples,), or None
-    tasks : Tasks
-    grid : dict of str to sequence
-        Parameters and their values, in the order of the axes of `scores_`; the last varies fastest.
-
-    Returns
-    -------
-    best : int
-        Index of the value with the highest mean score, where NaN does not count. Ties are resolved
-        in favour of the first value of the last parameter, then of the parameter before.
-    failed : list
-        The solutions that missed their tolerance.
-    start : object
-        Start for a refit, from the first fold; None where that could not be learned from.
-
-    Raises
-    ------
-    ValueError
-        All means are NaN, or no fold could be learned from.
+    Returns the index of the value with the highest mean score, where NaN does not count; the
+    solutions that missed their tolerance; and the start of a refit from the first fold, or None. Of
+    equal means the first value of the last parameter is taken, then of the parameter before.
     """
     if sample_weight is not None and _takes_weights(scorer):
         check_weights_of_folds(sample_weight, splits)

@@ -9,15 +9,10 @@ _CELLS = 24
 
 
 class ProgressBar:
-    """Show how far a path has come.
+    """Show how far a path has come, if it is enabled; else nothing is written.
 
     On a terminal one line is redrawn in place. Elsewhere (a log file, a notebook) a line is printed
-    at most every 10 %. When disabled nothing is written at all.
-
-    Parameters
-    ----------
-    enabled : bool
-        Whether to draw.
+    at most every 10 %.
     """
 
     def __init__(self, enabled: bool) -> None:

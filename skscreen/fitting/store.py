@@ -267,13 +267,7 @@ def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
 
 
 def check_store(store: Any) -> Store | None:
-    """Return the store that a parameter `store` means.
-
-    Raises
-    ------
-    TypeError
-        Neither None, nor a folder, nor a Store.
-    """
+    """Return the store that a parameter `store` means: None, a folder or a Store."""
     if store is None or isinstance(store, Store):
         return store
     if isinstance(store, str | os.PathLike):

@@ -22,13 +22,7 @@ class TrainingDataMixin:
 
 
 def remembered(model: Any, compute: Callable[..., Any]) -> Any:
-    """Return what `compute` makes of the training data, which is done once.
-
-    Raises
-    ------
-    AttributeError
-        If there are none: the estimator is not fitted, was copied, or fitted on other data.
-    """
+    """Return what `compute` makes of the training data, which is done once, or raise an error."""
     known = vars(model)
     if "_trained_on" not in known:
         raise AttributeError(
