@@ -62,7 +62,7 @@ class Tasks:
             self._begin_task()
         return self
 
-    def end_task(self, fraction: float, message: str) -> bool:
+    def end_task(self, fraction: float, message: object) -> bool:
         """Report the end of a task and the progress; return whether to stop."""
         self.bar.update(fraction, message)
         if self._task is None:

@@ -17,7 +17,7 @@ from skscreen.fitting.warning import warn_user
 
 
 class PathSolution(Protocol):
-    """What a solution has: `place` says at which C or lambda, `line` what a progress bar shows."""
+    """What a solution has: `place` says at which C or lambda, `str` what a progress bar shows."""
 
     @property
     def certificate(self) -> Certificate: ...  # noqa: D102
@@ -29,8 +29,6 @@ class PathSolution(Protocol):
     def seconds(self) -> float: ...  # noqa: D102
     @property
     def place(self) -> str: ...  # noqa: D102
-    @property
-    def line(self) -> str: ...  # noqa: D102
 
 
 S = TypeVar("S", bound=PathSolution)
@@ -162,7 +160,7 @@ def follow(model: Any, steps: Iterable[tuple[S, float]], total: int | None, name
         try:
             for solution, done in steps:
                 solutions.append(solution)
-                if tasks.end_task(done, solution.line):
+                if tasks.end_task(done, solution):
                     break
         except KeyboardInterrupt:
             if not solutions:

@@ -26,7 +26,7 @@ class ProgressBar:
         self._tenths = -1
         return self
 
-    def update(self, fraction: float, message: str) -> None:
+    def update(self, fraction: float, message: object) -> None:
         """Draw the bar at `fraction` (clipped to 0..1) with `message` behind it."""
         if self._stream is None:
             return

@@ -95,7 +95,7 @@ def solve_and_store(
         for done, solution in solver.approach(lam, options):
             solutions.append(solution)
             # A callback cannot end it, as there is no solution for this lambda yet.
-            tasks.end_task(done, solution.line)
+            tasks.end_task(done, solution)
     warn_unless_converged(solutions[-1:], options.tol, options.max_iter, ADVICE)
     _set(model, solutions, problem)
     if store is not None and solutions[-1].converged:

@@ -48,7 +48,7 @@ class LinearSamples:
     given: tuple | None = None
 
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
-        self.X, self._compressed = _rows_of(X), compressed
+        self.X, self.compressed = _rows_of(X), compressed
         self.bias = float(bias)
         self.n_rows, self.n_columns = self.X.shape
         self.n = self.n_rows
@@ -110,12 +110,12 @@ class LinearSamples:
     @property
     def short_rows(self) -> tuple:
         """The same without zeros, if they are known."""
-        return self.rows if self._compressed is None else flat_rows(self._compressed)
+        return self.rows if self.compressed is None else flat_rows(self.compressed)
 
     @property
     def row_lengths(self) -> np.ndarray:
         """Number of entries in each of `short_rows`."""
-        X = self.X if self._compressed is None else self._compressed
+        X = self.X if self.compressed is None else self.compressed
         if sparse.issparse(X):
             return self._tiled(np.diff(X.indptr).astype(np.int64))
         return np.full(self.n, self.n_columns, np.int64)
@@ -191,7 +191,7 @@ class LinearSamples:
         part = object.__new__(LinearSamples)
         part.X, part.y = self.X[index % self.n_rows], self.y[index]
         part.norms, part.n_rows = self.norms[index], index.size
-        part._compressed = None
+        part.compressed = None
         part.bias, part.is_sparse, part.given = self.bias, self.is_sparse, None
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
@@ -241,7 +241,7 @@ class LinearSamples:
     @property
     def _by_blas(self) -> bool:
         # Mixed precision would make a copy of the whole matrix.
-        full = not self.is_sparse and self._compressed is None
+        full = not self.is_sparse and self.compressed is None
         return full and self.X.dtype == np.float64
 
 

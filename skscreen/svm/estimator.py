@@ -335,11 +335,11 @@ def learn(
     with Tasks(model, n_problems, kind) as tasks, blas_threads, at_most(model.n_jobs):
         if is_joint:
             solutions = joint_solutions(model, problem, C)
-            tasks.end_task(1.0, solutions[0].line)
+            tasks.end_task(1.0, solutions[0])
         else:
             for solution in _solved(problem, C, model, starts, n_threads):
                 solutions.append(solution)
-                tasks.end_task(len(solutions) / n_problems, solution.line)
+                tasks.end_task(len(solutions) / n_problems, solution)
     # All parts of a joint solution have the same flaws.
     warn_of_flaws(model, solutions[:n_problems])
     return _set(model, problem.data, solutions)

@@ -47,9 +47,9 @@ _MOST_SUMMED = 4.0
 
 Samples = LinearSamples | KernelSamples
 
-# Takes losses, start, margins of the start, decisions as codes, tol, and the most steps or None.
+# Takes losses, start, margins of the start, decisions as codes, tol, and the most steps or inf.
 Solve = Callable[
-    [SampleLosses, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, int | None],
+    [SampleLosses, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, float],
     SampleSolution,
 ]
 
@@ -86,7 +86,7 @@ class SamplePathSolver:
     ):
         self.samples, self._losses = samples, as_losses(losses)
         self._weights = self._losses.caps
-        self._solve, self._max_iter = solve, max_iter
+        self._solve, self._max_iter = solve, math.inf if max_iter is None else max_iter
         # The gap balls of points at the new C screen in any case but this.
         self._screens, self._bound = screening is not None, BOUNDS.get(screening or "gap")
         self._signs, self._on_path = samples.y if free else None, False
@@ -188,7 +188,7 @@ class SamplePathSolver:
         if any(event.where == "repair" for event in solution.history):
             codes = None
         decided = codes is not None and codes.any()
-        if not solution.converged and decided and self._left(solution.n_iter) != 0:
+        if not solution.converged and decided and solution.n_iter < self._max_iter:
             # Decisions are proven; if rounding errors have led to a wrong one all the same, only a
             # solve without them can confirm the full problem.
             history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, codes.size, 0))
@@ -198,13 +198,10 @@ class SamplePathSolver:
             history += after_steps(solution.history, before, lam=1.0 / C)
         return solution, codes
 
-    def _left(self, spent: int) -> int | None:
-        """Return the number of remaining steps, None if there is no limit."""
-        return None if self._max_iter is None else max(self._max_iter - spent, 0)
-
     def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, and polish the solution where many digits are asked for, or it costs little."""
-        solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
+        left = max(self._max_iter - spent, 0)
+        solution = self._solve(losses, start, margins, codes, tol, left)
         if solution.w is None and tol > _MANY_DIGITS and self.samples.n > _FEW:
             return solution
         polished = polish(self.samples, losses, solution, self._signs)

@@ -45,8 +45,7 @@ class JointSolution:
         """Position on a path, in words."""
         return self.problems[0].place
 
-    @property
-    def line(self) -> str:
+    def __str__(self) -> str:
         """Text for a progress bar."""
         gap = max(found.certificate.relative_gap for found in self.problems)
         return f"{self.place} gap={gap:.1e} problems={len(self.problems)} iterations={self.n_iter}"

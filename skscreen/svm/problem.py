@@ -66,11 +66,6 @@ class TrainingSet:
         """`Labels` or `Targets` of the samples of positive weight."""
         return self.division.labels
 
-    @property
-    def taking_part(self):
-        """The samples that take part, of a kernel matrix the columns too."""
-        return self.division.labels.take(self.X, self.kernel.name == "precomputed")
-
 
 class SVMProblem:
     """The problems of a training set; those on all samples share rows or a kernel matrix.
@@ -83,7 +78,9 @@ class SVMProblem:
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
         self.labels: Any = data.division.labels
-        self._taking_part = as_solved(data.taking_part, data.kernel)
+        self._taking_part = as_solved(
+            self.labels.take(data.X, data.kernel.name == "precomputed"), data.kernel
+        )
         # The solvers of problems between classes are meant for such.
         has_blocks = settings.solver == "auto" and settings.loss == "hinge"
         has_blocks = has_blocks and data.kernel.is_definite and data.kernel.name != "linear"
@@ -95,13 +92,14 @@ class SVMProblem:
             self._content = content_key(self._taking_part)
             # Small problems are solved in the time that reading and writing a file takes.
             if not is_small:
-                self._stored = self._stored_fit(settings)
+                self._stored = self._stored_fit(settings.store, settings)
         once = settings.once and self._stored is None and self.division.n_problems == 1
         self._settings, self._shared = replace(settings, once=once), shared
         self._sets: dict[int, SampleSet] = {}
         check_intercept_scaling(settings.bias)
         self._pairs = self._shared_pairs(is_small) if has_blocks else None
-        if self._pairs is None and not isinstance(data.division, OneVsOne):
+        one_vs_one = isinstance(data.division, OneVsOne)
+        if self._pairs is None and not one_vs_one and data.division.n_problems > 1:
             self._samples(0).prepare()
 
     def _is_small(self, once: bool) -> bool:
@@ -111,11 +109,11 @@ class SVMProblem:
             return n <= _FEW
         return once and self.division.n_problems == 1 and n <= _SMALL
 
-    def _stored_fit(self, settings: Settings) -> StoredFit:
+    def _stored_fit(self, store: Store, settings: Settings) -> StoredFit:
         """Return what the store knows of these problems for other C."""
         asked = settings.loss, settings.bias, settings.free, settings.indefinite
         given = self._content, *self.division.content, *astuple(self.kernel), *asked
-        return StoredFit(settings.store, content_key(*given), self.division.n_problems)
+        return StoredFit(store, content_key(*given), self.division.n_problems)
 
     def _shared_pairs(self, is_small: bool) -> ClassPairs | None:
         """Return what solves problems of two classes that share kernel values, where that is so."""

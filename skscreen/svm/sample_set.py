@@ -97,18 +97,11 @@ class SampleSet:
         return UncertifiedSolver(self._matrix(), signs, as_losses(losses), limit)
 
     @cached_property
-    def _rows(self):
-        """The rows; an unpenalised intercept takes up any shift, next to which digits are lost."""
-        return _near_origin(self._X) if self._settings.free else self._X
-
-    @cached_property
-    def _compressed(self):
-        return compress(self._rows)
-
-    @cached_property
     def _linear_samples(self) -> LinearSamples:
-        X, rows = self._X, self._rows
-        out = LinearSamples(rows, np.ones(rows.shape[0]), self._settings.bias, self._compressed)
+        # An unpenalised intercept takes up any shift, next to which digits are lost.
+        X = self._X
+        rows = _near_origin(X) if self._settings.free else X
+        out = LinearSamples(rows, np.ones(rows.shape[0]), self._settings.bias, compress(rows))
         if rows is not X:
             first = X[[0]].toarray() if sparse.issparse(X) else X[[0]]
             out.given = X, (first - rows[0])[0]
@@ -120,10 +113,10 @@ class SampleSet:
         """Return dual variables of classes against the rest and their steps, for sparse rows."""
         if not self.by_rows:
             return None
-        X = self._rows if sparse.issparse(self._rows) else self._compressed
+        samples = self._linear_samples
+        X = samples.X if samples.is_sparse else samples.compressed
         if X is None:
             return None
-        samples = self._linear_samples
         return start_together(
             X, samples.bias, samples.norms, classes, losses.shifts, tol,
             few=is_narrow(samples, losses), seed=self._settings.random_state,
@@ -145,8 +138,14 @@ class SampleSet:
         """
         if not self.by_rows and self._gram is None:
             return self._uncertified(signs, losses)
-        solver = self._certified(signs, losses, spent)
-        if self._settings.indefinite != "warn" or self._kernel.is_definite:
+        settings, samples = self._settings, self.samples(signs)
+        solver = SamplePathSolver(
+            samples, losses, partial(self._solve, samples), settings.screening,
+            free=settings.free, max_iter=settings.max_iter and settings.max_iter - spent,
+        )  # fmt: skip
+        # A shift is taken once.
+        is_shifted = self._changed is not None and not self._is_for_libsvm
+        if settings.indefinite != "warn" or self._kernel.is_definite or is_shifted:
             return solver
         if self._is_for_libsvm:
             return GuardedSolver(solver, partial(self._uncertified, signs, losses))
@@ -155,14 +154,7 @@ class SampleSet:
     def _shifted(self, signs, losses, spent: int) -> SamplePathSolver:
         """Return the solver of a problem whose kernel turned out to be indefinite."""
         self._gram = self._made_definite(True)
-        return self._certified(signs, losses, spent)
-
-    def _certified(self, signs, losses, spent: int) -> SamplePathSolver:
-        settings, samples = self._settings, self.samples(signs)
-        return SamplePathSolver(
-            samples, losses, partial(self._solve, samples), settings.screening,
-            free=settings.free, max_iter=settings.max_iter and settings.max_iter - spent,
-        )  # fmt: skip
+        return self.path_solver(signs, losses, spent)
 
     def samples(self, signs: np.ndarray | None) -> Samples:
         """Return the samples with signs (n,); without these they stand twice."""
@@ -184,7 +176,7 @@ class SampleSet:
             "start": start,
             "fixed": codes,
         }
-        if left is not None:
+        if left < math.inf:
             how["max_iter"] = left
         if not self.by_rows:
             return solve_kernel(samples, losses, margins=margins, exact=not settings.once, **how)

@@ -35,8 +35,7 @@ class Solution:
         """Where it is on a path."""
         return f"lam={self.lam:.3g}"
 
-    @property
-    def line(self) -> str:
+    def __str__(self) -> str:
         """What a progress bar shows."""
         screened = ""
         if self.history:

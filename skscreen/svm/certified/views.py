@@ -32,7 +32,8 @@ def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
     if kernel.name == "precomputed":
         X_val = X_val[:, data.division.labels.rows]
         diagonal = _check_diagonal(diagonal, X_val.shape[0])
-    return _of_kernel(kernel, data.taking_part, X_val, bias, diagonal, model.cache_size)
+    X = data.division.labels.take(data.X, kernel.name == "precomputed")
+    return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
 
 
 def diagonal_of(kernel: Kernel, X_val, diagonal):

@@ -94,8 +94,7 @@ class SampleSolution:
         """Position on a path, in words."""
         return f"C={self.C:.3g}"
 
-    @property
-    def line(self) -> str:
+    def __str__(self) -> str:
         """Text for a progress bar."""
         return (
             f"{self.place} gap={self.certificate.relative_gap:.1e} "
