@@ -4,13 +4,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.svm.certified.bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.certified.errors import AbsoluteErrors, Mistakes
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -171,25 +172,12 @@ class ScoredPath:
         return Between(self.geometry, self.points[first], self.points[last])
 
 
-class Errors(Protocol):
-    """An error on validation samples, from the scores of all problems of a training set."""
-
-    # Name of the error.
-    name: str
-
-    def error(self, scores: Sequence[np.ndarray]) -> float:
-        """Return the error of scores."""
-
-    def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
-        """Return a lower bound (side -1) or an upper one (1) for all t in [start, stop]."""
-
-
 @dataclass
 class Fold:
     """A training set, by its two-class problems or its regression, with validation samples."""
 
     paths: Sequence[ScoredPath]
-    errors: Errors
+    errors: Mistakes | AbsoluteErrors
     _between: dict[tuple[float, float], list[Between]] = field(default_factory=dict)
 
     def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
