@@ -17,7 +17,7 @@
 
 namespace skscreen {
 
-// Classes whose weights of a feature are read together: a vector of AVX2.
+// Classes whose weights of a feature are read together: a vector of AVX2, or up to four of them.
 constexpr int64_t SCORE_LANES = 4;
 
 // Visits in a row that leave a sample alone, after which it rests until the next certificate.
@@ -50,17 +50,28 @@ struct ClassHinge {
     if (bias != 0.0) use(lanes + X.d * step, bias);
   }
 
-  // <w_k, x_i>, plus 1 for other classes than that of i.
+  // <w_k, x_i>, plus 1 for other classes than that of i; -inf for classes that there are none of.
   void losses(int64_t i, double* out) const {
-    for (int64_t k = 0; k < width(); k += SCORE_LANES) {
-      double sums[SCORE_LANES] = {};
-      for_features(i, weights.data + k, [&sums](const double* row, double value) {
-#pragma omp simd
-        for (int64_t l = 0; l < SCORE_LANES; ++l) sums[l] += value * row[l];
-      });
-      for (int64_t l = 0; l < SCORE_LANES; ++l) out[k + l] = sums[l] + 1.0;
+    int64_t k = 0;
+    for (; k + 4 * SCORE_LANES <= width(); k += 4 * SCORE_LANES) scores<4>(i, k, out);
+    switch ((width() - k) / SCORE_LANES) {
+      case 3: scores<3>(i, k, out); break;
+      case 2: scores<2>(i, k, out); break;
+      case 1: scores<1>(i, k, out); break;
     }
     out[own[i]] -= 1.0;
+    std::fill(out + n_classes(), out + width(), -INF);
+  }
+
+  // The same of some classes, of which there are as many as registers hold.
+  template <int PARTS>
+  SKSCREEN_INLINE void scores(int64_t i, int64_t k, double* out) const {
+    double sums[PARTS * SCORE_LANES] = {};
+    for_features(i, weights.data + k, [&sums](const double* row, double value) {
+#pragma omp simd
+      for (int64_t l = 0; l < PARTS * SCORE_LANES; ++l) sums[l] += value * row[l];
+    });
+    for (int64_t l = 0; l < PARTS * SCORE_LANES; ++l) out[k + l] = sums[l] + 1.0;
   }
 
   // Add x_i, times a factor for each class, to the weights.
@@ -78,11 +89,12 @@ struct ClassHinge {
   // Largest of the losses of sample i, and what it adds to the gap: the sum of
   // (c_i [k = y_i] - alpha(i, k)) (largest - loss of k), all of whose terms are >= 0.
   std::pair<double, double> slackness(int64_t i, const double* f) const {
-    const double top = *std::max_element(f, f + n_classes());
+    const double top = max_of(f, n_classes());
     const double* a = alpha.data + i * n_classes();
-    double gap = caps[i] * (top - f[own[i]]);
-    for (int64_t k = 0; k < n_classes(); ++k) gap -= a[k] * (top - f[k]);
-    return {top, std::max(gap, 0.0)};
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t k = 0; k < n_classes(); ++k) sum += a[k] * (top - f[k]);
+    return {top, std::max(caps[i] * (top - f[own[i]]) - sum, 0.0)};
   }
 
   // Move the variables of sample i to their best values; f becomes the change of each. Returns
@@ -95,47 +107,53 @@ struct ClassHinge {
     const int64_t K = n_classes(), y = own[i];
     const double cap = caps[i], inverse = 1.0 / squares[i];
     double* a = alpha.data + i * K;
+#pragma omp simd
     for (int64_t k = 0; k < K; ++k) f[k] = f[k] * inverse - a[k];
-    const double other = std::max(max_of(f, 0, y), max_of(f, y + 1, K));
+    // The own class apart from the others.
+    const double mine = f[y];
+    f[y] = -INF;
     // From below: every pass leaves out classes that are below the t of those that are left.
-    double t = std::max(other, f[y] + cap) - cap;
+    double t = std::max(max_of(f, K), mine + cap) - cap;
     int64_t count = K + 1;
     for (;;) {
-      const bool with_own = f[y] >= t - cap;
-      double total = with_own ? f[y] : -cap;
-      int64_t inside = with_own;
-      for (int64_t k = 0; k < K; ++k)
-        if (k != y && f[k] >= t) {
-          total += f[k];
-          ++inside;
-        }
+      const bool with_own = mine >= t - cap;
+      double total = with_own ? mine : -cap, inside = with_own;
+#pragma omp simd reduction(+ : total, inside)
+      for (int64_t k = 0; k < K; ++k) {
+        total += f[k] >= t ? f[k] : 0.0;
+        inside += f[k] >= t ? 1.0 : 0.0;
+      }
       // None are left, and no fewer, by rounding errors alone.
-      if (inside == 0 || inside >= count) break;
-      count = inside;
-      t = total / (double)count;
+      if (inside == 0.0 || inside >= (double)count) break;
+      count = (int64_t)inside;
+      t = total / inside;
     }
     const bool single = count == 1;
+    // Exact at a corner. Ties with the class there have next to nothing.
+    const double corner = single ? -0.5 * cap : -INF;
     double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
     for (int64_t k = 0; k < K; ++k) {
-      f[k] = k == y || f[k] < t ? 0.0 : t - f[k];
-      // Exact at a corner. Ties with the class there have next to nothing.
-      if (single && f[k] < -0.5 * cap) f[k] = -cap;
-      sum -= f[k];
+      const double value = f[k] < t ? 0.0 : t - f[k];
+      f[k] = value < corner ? -cap : value;
+      sum += -f[k];
     }
     const double scale = sum > cap ? cap / sum : 1.0;
     f[y] = sum;
+#pragma omp simd
     for (int64_t k = 0; k < K; ++k) {
       const double value = scale * f[k];
       f[k] = value - a[k];
       a[k] = value;
     }
-    for (int64_t k = K; k < width(); ++k) f[k] = 0.0;
+    std::fill(f + K, f + width(), 0.0);
     return single;
   }
 
-  static double max_of(const double* f, int64_t first, int64_t last) {
+  static double max_of(const double* f, int64_t n) {
     double out = -INF;
-    for (int64_t k = first; k < last; ++k) out = std::max(out, f[k]);
+#pragma omp simd reduction(max : out)
+    for (int64_t k = 0; k < n; ++k) out = f[k] > out ? f[k] : out;
     return out;
   }
 

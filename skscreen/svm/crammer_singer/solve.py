@@ -46,9 +46,9 @@ Makes the weights those of alpha; `order` begins with the m samples that have a 
 sweep_classes = compiled.sweep_classes
 """(*rows, ..., order (m,), random (1,), enough, visits, most) -> sweeps; see `certify_classes`."""
 
-# Share of the gap that samples may have on the way when sweeps end; visits of each sample, in the
-# mean, between two certificates.
-_SHARE, _VISITS = 0.02, 30
+# Shares of the gap, and of the gap that is allowed, that samples may have on the way when sweeps
+# end; visits of each sample, in the mean, between two certificates.
+_SHARE, _ENOUGH, _VISITS = 0.02, 0.8, 30
 # Least squared length of a row, times c: shorter ones change nothing.
 _SHORTEST = 1e-6
 # Factor by which sweeps have to lower the gap to go on alone.
@@ -101,7 +101,7 @@ def solve(
             n_iter += steps or move_on_face(samples, own, c, alpha, w)
             continue
         before = gap
-        enough = max(_SHARE * gap, 0.5 * tol * primal)
+        enough = max(_SHARE * gap, _ENOUGH * tol * primal)
         n_iter += sweep_classes(
             *problem, order[:n_active], random, enough, _VISITS * samples.n, max_iter - n_iter
         )
