@@ -87,10 +87,8 @@ def triplets_from_mostcentral(X, y=None, *, response="auto", columns=None) -> np
         Objects of each trial, three or more.
     y : array-like of shape (n_trials,), optional
         The central one, as `response` says. By default it is in the first column.
-    response : {"auto", "position", "chosen", "count"}, default="auto"
-        What y holds; see `triplets_from_oddoneout`.
-    columns : list, optional
-        Columns of X that hold the objects, by label or by number; by default all.
+    response, columns
+        As in `triplets_from_oddoneout`.
 
     Returns
     -------

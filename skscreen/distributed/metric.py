@@ -39,34 +39,15 @@ class DistributedRTLM(ScreenedRTLM):
 
     Parameters
     ----------
-    lam : float, default=0.01
-        Strength of the regularisation, > 0.
-    relative_lam : bool, default=True
-        Whether `lam` is a fraction of lambda_max; see `ScreenedRTLM`.
-    n_neighbors : int or None, default=5
-        Number of nearest neighbours (Euclidean) of each sample in its own class, and as many in the
-        other classes; fewer if a class is smaller. None takes all.
+    lam, relative_lam, n_neighbors
+        See `ScreenedRTLM`.
     loss : {"smoothed_hinge", "squared_hinge"}, default="smoothed_hinge"
         The hinge of `ScreenedRTLM` is not available, because it needs a dual variable for each
         triplet.
-    width : float, default=0.05
-        Width of the quadratic piece of the loss, in (0, 1).
-    pull : float, default=0.0
-        Weight >= 0 of the sum of d_M^2(x_i, x_j) over the target neighbours in the objective.
-    diagonal : bool, default=False
-        Whether to learn feature weights (a diagonal M >= 0) instead of a full matrix.
-    bound : str or sequence of str, default=("gap",)
-        Bounds for screening, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb"; see `ScreenedRTLM`.
-    rule : {"sphere", "linear", "semidefinite"} or None, default=None
-        Rule that decides triplets from a bound; see `ScreenedRTLM`.
-    screening : bool, default=True
-        If False, no triplet is dropped. The solution does not change.
-    screen_every : int, default=10
-        Number of iterations between two dynamic screening steps.
-    tol : float, default=1e-6
-        Relative duality gap of the full problem at which the fit stops.
-    max_iter : int or None, default=None
-        Largest number of steps of the solver for one value of lambda; None is 10,000.
+    width, pull, diagonal
+        See `ScreenedRTLM`.
+    bound, rule, screening, screen_every, tol, max_iter
+        See `ScreenedRTLM`.
     n_partitions : int or None, default=None
         Number of parts into which the anchors are divided; None is one for each thread of the
         workers.
@@ -75,10 +56,7 @@ class DistributedRTLM(ScreenedRTLM):
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
-        rank of M.
-    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+    components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         As in `ScreenedRTLM`.
     history_, screening_history_ : structured ndarray
         As in `ScreenedRTLM`.

@@ -411,16 +411,11 @@ class OrdinalEmbedding(
         inits = self._inits(init, compared)
         seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
         with Tasks(self, 0) as tasks:
+            report = partial(_show, tasks.bar) if self.verbose else None
             solution = solve_from(
-                problem,
-                int(self.n_components),
-                solver,
-                Settings.of(self, adapt),
-                seeds,
-                inits,
-                self.n_jobs,
-                partial(_show, tasks.bar) if self.verbose else None,
-            )
+                problem, int(self.n_components), solver, Settings.of(self, adapt), seeds, inits,
+                self.n_jobs, report,
+            )  # fmt: skip
         self._store(solution, problem, compared)
         if not self._silent:
             warn_map_at_chance(self)

@@ -9,11 +9,12 @@ import numpy as np
 
 from skscreen.inspection.style import (
     BLUE,
-    GREY,
     VERMILION,
     Display,
     check_learned,
     legend_above,
+    level_line,
+    mark_point,
     open_axes,
 )
 
@@ -48,9 +49,7 @@ class CertifiedPathDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the figure.
     figure_ : matplotlib Figure
-        Figure that holds the axes.
     band_ : matplotlib artist
         Area between the bounds.
     lower_line_ : matplotlib Line2D
@@ -88,13 +87,11 @@ class CertifiedPathDisplay(Display):
 
         Returns
         -------
-        display : CertifiedPathDisplay
-            The display, drawn.
+        CertifiedPathDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If `result` is no such result.
         """
@@ -118,13 +115,11 @@ class CertifiedPathDisplay(Display):
 
         Returns
         -------
-        display : CertifiedPathDisplay
-            The display, drawn.
+        CertifiedPathDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         NotFittedError
             If `estimator` is not fitted.
         ValueError
@@ -158,18 +153,13 @@ class CertifiedPathDisplay(Display):
         smallest = float(np.min(self.lower))
         is_share = self.name == "validation error"
         number = "{:.2%}" if is_share else "{:.3g}"
-        self.lower_line_ = ax.axhline(
-            smallest, color=GREY, linestyle="--", linewidth=1.0,
-            label=f"no C is below {number.format(smallest)}",
-        )  # fmt: skip
+        name = f"no C is below {number.format(smallest)}"
+        self.lower_line_ = level_line(ax, smallest, name)
         self.best_point_ = None
         if self.C is not None:
             error = float(self.errors[np.argmin(np.abs(self.Cs - self.C))])
-            (self.best_point_,) = ax.plot(
-                self.C, error, color=VERMILION, marker="o", markersize=7,
-                markeredgecolor="white", linestyle="none", clip_on=False, zorder=3,
-                label=f"chosen ({number.format(error)} at C = {self.C:.3g})",
-            )  # fmt: skip
+            name = f"chosen ({number.format(error)} at C = {self.C:.3g})"
+            self.best_point_ = mark_point(ax, self.C, error, VERMILION, name, clip_on=False)
         open_axes(ax)
         ax.set_xscale("log")
         ax.set_xlim(self.edges[0], self.edges[-1])

@@ -65,13 +65,11 @@ class DimensionTestDisplay(Display):
 
         Returns
         -------
-        display : DimensionTestDisplay
-            The display, drawn.
+        DimensionTestDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If `result` is not a `DimensionTest`.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
@@ -137,13 +137,11 @@ class EmbeddingDisplay(Display):
 
         Returns
         -------
-        display : EmbeddingDisplay
-            The display, drawn.
+        EmbeddingDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         NotFittedError
             If `estimator` is not fitted.
         ValueError
@@ -172,7 +170,10 @@ class EmbeddingDisplay(Display):
         objects = getattr(estimator, "objects_", np.arange(len(points))).tolist()
         classes, reference = (_in_order(values, objects) for values in (classes, reference))
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
-            if values is not None and (count := _count(values)) != len(points):
+            if values is None:
+                continue
+            count = len(values) if isinstance(values, Sized) else "no"
+            if count != len(points):
                 raise ValueError(
                     f"`{label}` has {count} entries, but there are {len(points)} objects."
                 )
@@ -243,12 +244,9 @@ class EmbeddingDisplay(Display):
         known = np.isfinite(ellipses).all(axis=(1, 2))
         outlines = self.points[known, :, None] + ellipses[known] @ circle
         faces = PolyCollection(
-            outlines.transpose(0, 2, 1),
-            facecolor=(0.5, 0.5, 0.5, 0.1),
-            edgecolor="0.6",
-            linewidth=0.7,
-            zorder=0,
-        )
+            outlines.transpose(0, 2, 1), facecolor=(0.5, 0.5, 0.5, 0.1), edgecolor="0.6",
+            linewidth=0.7, zorder=0,
+        )  # fmt: skip
         ax.add_collection(faces)
         return faces
 
@@ -267,13 +265,6 @@ def _in_order(values: Any, objects: list) -> Any:
         return [values[name] for name in objects if name in values]
     indexed = hasattr(values, "loc") and values.index.is_unique
     return values.loc[objects] if indexed and set(values.index) == set(objects) else values
-
-
-def _count(values: Any) -> int | str:
-    try:
-        return len(values)
-    except TypeError:
-        return "no"
 
 
 def _in_plane(layers: np.ndarray) -> tuple[np.ndarray, float]:
@@ -316,10 +307,9 @@ def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.n
 
 
 def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
-    """Semi-axes of ellipses that hold a share of normal distributions, from samples of these.
-
-    Where |z|^2 of two normal variables has the level: that of chi-squared with 2 degrees is a log.
-    """
+    """Semi-axes of ellipses that hold a share of normal distributions, from samples of these."""
+    # Where |z|^2 of two normal variables has the level: that of chi-squared with 2 degrees is a
+    # log.
     off = places - places.mean(axis=0)
     covariances = np.einsum("sni,snj->nij", off, off) / (len(places) - 1)
     known = np.isfinite(covariances).all(axis=(1, 2))

@@ -19,21 +19,7 @@ _SMALLEST, _LARGEST, _SHARE = 12.0, 48.0, 0.8
 
 
 def read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
-    """Return a picture for each object, from a folder, files or arrays.
-
-    Parameters
-    ----------
-    images : str, path, or sequence of ndarray or path
-    estimator : OrdinalEmbedding
-        Its `objects_` are the names of files in a folder.
-    n : int
-        Number of objects.
-
-    Raises
-    ------
-    ValueError
-        If an object has no picture, or something is none.
-    """
+    """Return a picture for each of n objects, from a folder, files or arrays."""
     if isinstance(images, (str, PathLike)):
         objects = getattr(estimator, "objects_", None)
         images = _files(Path(images), range(n) if objects is None else objects)

@@ -23,36 +23,13 @@ _ROOM, _MARKER, _CROWD = 1.0, 3.0, 25.0
 
 
 def place_labels(
-    ax: Axes,
-    points: np.ndarray,
-    names: Sequence,
-    others: np.ndarray | None = None,
-    *,
-    marker: float = 3.0,
-    every: bool = False,
-) -> list[Annotation]:
-    """Write names beside points, each where there is room; those without room are left out.
-
-    No name covers a marker, another name or the frame.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With everything else drawn: what changes its size or limits later, moves the points.
-    points : ndarray of shape (n, 2)
-    names : sequence of n objects
-    others : ndarray of shape (m, 2), optional
-        Further markers that are not to be covered.
-    marker : float, default=3.0
-        Half the width of a marker, in points of 1/72 inch.
-    every : bool, default=False
-        Look for room further away, and with smaller letters, until all names have it.
-
-    Returns
-    -------
-    list of Annotation
-        In the order of the points.
-    """
+    ax: Axes, points: np.ndarray, names: Sequence, others: np.ndarray | None = None, *,
+    marker: float = 3.0, every: bool = False,
+) -> list[Annotation]:  # fmt: skip
+    """Write names beside points (n, 2), each where there is room; others are left out."""
+    # `others` (m, 2) are further markers, of half the width `marker`. `every` looks further away,
+    # and with smaller letters, until all names have room. Everything else is to be drawn before:
+    # what changes size or limits later moves the points.
     from matplotlib.patheffects import withStroke
 
     # Layout and equal scales are settled when a figure is drawn.
@@ -72,19 +49,13 @@ def place_labels(
         if room is None:
             continue
         offset, distance = room
+        # Legible over points and lines.
+        halo = [withStroke(linewidth=2.0, foreground="white")]
         text = ax.annotate(
-            str(name),
-            point,
-            xytext=offset,
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=size,
-            zorder=3,
-            arrowprops=line if distance > _NEAR else None,
-            # Legible over points and lines.
-            path_effects=[withStroke(linewidth=2.0, foreground="white")],
-        )
+            str(name), point, xytext=offset, textcoords="offset points", ha="center", va="center",
+            fontsize=size, zorder=3, arrowprops=line if distance > _NEAR else None,
+            path_effects=halo,
+        )  # fmt: skip
         texts.append(text)
     return texts
 
@@ -104,20 +75,10 @@ def _sizes(ax: Axes, names: Sequence, size: float) -> np.ndarray:
 def _find_room(
     markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray, all_rings: Sequence, marker: float
 ) -> list:
-    """Offset of the middle of each label, and its distance from its point; None without room.
-
-    Parameters
-    ----------
-    markers : ndarray of shape (m, 2)
-        The first n belong to the labels.
-    sizes : ndarray of shape (n, 2)
-    frame : ndarray of shape (4,)
-        Left, bottom, right, top.
-    all_rings : tuple of tuples of float
-        Distances to try; all names get a chance at one tuple before any tries the next.
-    marker : float
-        Half the width of a marker.
-    """
+    """Offset of the middle of each label, and its distance from its point; None without room."""
+    # The first n of the markers (m, 2) belong to the labels, of sizes (n, 2); the frame is left,
+    # bottom, right, top. All names get a chance at one tuple of distances before any tries the
+    # next.
     n = len(sizes)
     half = 0.5 * sizes + _ROOM
     found, placed = [None] * n, np.empty((0, 4))

@@ -81,13 +81,11 @@ class LearnedSpaceDisplay(Display):
 
         Returns
         -------
-        display : LearnedSpaceDisplay
-            The display, drawn.
+        LearnedSpaceDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         NotFittedError
             If `estimator` is not fitted.
         ValueError

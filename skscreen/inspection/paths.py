@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike
 from skscreen.inspection.style import (
     BLUE,
     GREEN,
-    GREY,
     ORANGE,
     VERMILION,
     Display,
     legend_above,
+    level_line,
+    mark_point,
     open_axes,
 )
 
@@ -63,9 +64,7 @@ class ScreeningDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the figure.
     figure_ : matplotlib Figure
-        Figure that holds the axes.
     lines_ : list of matplotlib Line2D
         Lines of the rates before the first iteration and at the end of the solve.
     fills_ : list of matplotlib artists
@@ -95,13 +94,11 @@ class ScreeningDisplay(Display):
 
         Returns
         -------
-        display : ScreeningDisplay
-            The display, drawn.
+        ScreeningDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If `path` is not a path.
         ValueError
@@ -178,7 +175,6 @@ class PathDisplay(Display):
     axes_ : ndarray of matplotlib Axes of shape (2,) or (3,)
         Axes of the objective, of the gap and, if there are scores, of the scores.
     figure_ : matplotlib Figure
-        Figure that holds the axes.
     objective_line_, gap_line_ : matplotlib Line2D
         The two curves.
     tol_line_, score_line_, best_point_, baseline_line_ : matplotlib Line2D or None
@@ -237,13 +233,11 @@ class PathDisplay(Display):
 
         Returns
         -------
-        display : PathDisplay
-            The display, drawn.
+        PathDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If `path` is not a path.
         ValueError
@@ -314,13 +308,7 @@ class PathDisplay(Display):
         (self.gap_line_,) = ax.plot(self.lams, gaps, color=VERMILION, **_line_style(self.lams.size))
         self.tol_line_ = None
         if self.tol is not None:
-            self.tol_line_ = ax.axhline(
-                self.tol,
-                color=GREY,
-                linestyle="--",
-                linewidth=1.0,
-                label=f"tolerance {self.tol:g}",
-            )
+            self.tol_line_ = level_line(ax, self.tol, f"tolerance {self.tol:g}")
             legend_above(ax)
         ax.set_yscale("log")
         # If a solution is known in closed form its gap is rounding error; the line may leave the
@@ -333,24 +321,11 @@ class PathDisplay(Display):
         self.best_index_ = int(np.nanargmax(scores))
         best_lam, best_score = self.lams[self.best_index_], scores[self.best_index_]
         if self.baseline is not None:
-            self.baseline_line_ = ax.axhline(
-                self.baseline,
-                color=GREY,
-                linestyle="--",
-                linewidth=1.0,
-                label=f"{self.baseline_name} ({self.baseline:.3g})",
-            )
+            name = f"{self.baseline_name} ({self.baseline:.3g})"
+            self.baseline_line_ = level_line(ax, self.baseline, name)
         (self.score_line_,) = ax.plot(self.lams, scores, color=GREEN, **_line_style(self.lams.size))
-        (self.best_point_,) = ax.plot(
-            best_lam,
-            best_score,
-            color=GREEN,
-            marker="o",
-            markersize=7,
-            markeredgecolor="white",
-            linestyle="none",
-            label=f"best ({best_score:.3g} at {_SYMBOLS[self.parameter]} = {best_lam:.3g})",
-        )
+        name = f"best ({best_score:.3g} at {_SYMBOLS[self.parameter]} = {best_lam:.3g})"
+        self.best_point_ = mark_point(ax, best_lam, best_score, GREEN, name)
         ax.set_ylabel(self.score_name)
         legend_above(ax)
 

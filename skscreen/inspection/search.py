@@ -48,9 +48,7 @@ class SearchDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the figure.
     figure_ : matplotlib Figure
-        Figure that holds the axes.
     mesh_ : matplotlib QuadMesh
         The heat map. Only with two parameters.
     best_cell_ : matplotlib Rectangle
@@ -88,13 +86,11 @@ class SearchDisplay(Display):
 
         Returns
         -------
-        display : SearchDisplay
-            The display, drawn.
+        SearchDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         NotFittedError
             If the search is not fitted.
         ValueError

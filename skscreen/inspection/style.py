@@ -108,6 +108,19 @@ def open_axes(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
+def level_line(ax: Axes, value: float, name: str) -> Any:
+    """Draw a dashed horizontal line."""
+    return ax.axhline(value, color=GREY, linestyle="--", linewidth=1.0, label=name)
+
+
+def mark_point(ax: Axes, x: float, y: float, colour: str, name: str, **style: Any) -> Any:
+    """Draw a large dot on a line."""
+    return ax.plot(
+        x, y, color=colour, marker="o", markersize=7, markeredgecolor="white", linestyle="none",
+        zorder=3, label=name, **style,
+    )[0]  # fmt: skip
+
+
 def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
     """Return classes that can be told apart and sorted."""
     classes = np.asarray(classes)
@@ -126,18 +139,7 @@ def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
 def scatter_classes(
     ax: Axes, points: np.ndarray, classes: np.ndarray | None, name: str | None = None, **style: Any
 ) -> list[Any]:
-    """Draw points, a collection for each class in sorted order.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    points : ndarray of shape (n, 2)
-    classes : ndarray of shape (n,), or None
-    name : str, optional
-        Label of the points if there are no classes.
-    **style
-        Of `Axes.scatter`.
-    """
+    """Draw points (n, 2), a collection for each class in sorted order; `name` is for no classes."""
     codes = np.zeros(len(points)) if classes is None else classes
     return [
         ax.scatter(
@@ -161,22 +163,13 @@ def colour_bar(ax: Axes, mesh: Any, label: str, **options: Any) -> None:
 
 
 def legend_above(ax: Axes, ncols: int = 2) -> None:
-    """Put the legend above the axes, where it cannot hide data, in at most so many columns.
-
-    It takes fewer where long names would make it wider than its share of the axes, as long as it
-    does not grow too high for the figure.
-    """
+    """Put the legend above the axes, where it cannot hide data, in at most so many columns."""
+    # Fewer where long names would make it too wide, as long as it is not too high.
     for columns in range(ncols, 0, -1):
         legend = ax.legend(
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=columns,
-            frameon=False,
-            fontsize="small",
-            borderaxespad=0.2,
-            handlelength=1.8,
-            columnspacing=1.2,
-        )
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, frameon=False,
+            fontsize="small", borderaxespad=0.2, handlelength=1.8, columnspacing=1.2,
+        )  # fmt: skip
         extent = legend.get_window_extent()
         if extent.width <= _LEGEND_WIDTH * ax.bbox.width:
             break

@@ -29,9 +29,7 @@ class TransitionDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the figure.
     figure_ : matplotlib Figure
-        Figure that holds the axes.
     image_ : matplotlib AxesImage
         The heat map.
 
@@ -59,13 +57,11 @@ class TransitionDisplay(Display):
 
         Returns
         -------
-        display : TransitionDisplay
-            The display, drawn.
+        TransitionDisplay
+            Drawn.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         ValueError

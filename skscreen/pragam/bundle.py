@@ -29,20 +29,14 @@ class Cuts(Protocol):
 
     lam: float
     n_weights: int
-    floor: float
+    floor: float  # lam/2 |w|^2 + R(w) is at least that; -inf where nothing is known
 
     def cut(self, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
-        """Return R(w), the best intercept, and slope and offset of a function below R, equal at w.
-
-        Where lam/2 |w|^2 + R(w) >= floor for all w is known, `floor` says so; else it is -inf.
-        """
+        """Return R(w), the best b, and slope and offset of a function below R, equal at w."""
 
 
 def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
-    """Yield the iterates of BMRM with the quadratic programme in all planes so far.
-
-    `start` is w_0 (n_weights,), 0 by default.
-    """
+    """Yield the iterates of BMRM with the quadratic programme in all planes so far, from w_0."""
     iterate, slope, offset = _first(risk, start)
     yield iterate
     planes, gram, offsets = np.empty((8, slope.size)), np.empty((8, 8)), np.empty(8)
@@ -78,10 +72,7 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
 
 
 def ls_bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
-    """Yield the iterates of BMRM with one aggregated plane and an exact line search on the dual.
-
-    `start` is w_0 (n_weights,), 0 by default.
-    """
+    """Yield the iterates of BMRM with one plane, their mean, and an exact line search, from w_0."""
     iterate, slope, offset = _first(risk, start)
     yield iterate
     whole, height, t, lam = slope, offset, 0, risk.lam

@@ -287,13 +287,9 @@ def solve(
 
 
 def solve_problems(
-    model: PragamSVC,
-    C: float,
-    labels: Labels,
-    shape: tuple[int, int],
-    samples: Callable,
+    model: PragamSVC, C: float, labels: Labels, shape: tuple[int, int], samples: Callable,
     starts: list[Start | None],
-) -> list[Certified]:
+) -> list[Certified]:  # fmt: skip
     """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
     n_problems, fits, solver = labels.n_problems, [], _solver(model)
     check_problems(n_problems, "class", n_problems * shape[0], shape[1])
@@ -391,14 +387,9 @@ def _solver(model: PragamSVC) -> Solver:
             "of a batch is not that of all samples. Use batch_size=None with an intercept."
         )
     seed = int(check_random_state(model.random_state).randint(2**31 - 1)) if small_batches else 0
-    return Solver(
-        _name(model),
-        None if model.lipschitz == "auto" else float(model.lipschitz),
-        model.restart,
-        model.batch_size if small_batches else None,
-        model.projection,
-        seed,
-    )
+    lipschitz = None if model.lipschitz == "auto" else float(model.lipschitz)
+    batch_size = model.batch_size if small_batches else None
+    return Solver(_name(model), lipschitz, model.restart, batch_size, model.projection, seed)
 
 
 def _keys(model: PragamSVC, X, labels: Labels) -> list[str]:

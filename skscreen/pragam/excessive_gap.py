@@ -82,11 +82,8 @@ def excessive_gap(
     restart: bool = True,
     w: np.ndarray | None = None,
 ) -> Iterator[Iterate]:
-    """Yield the iterates of Pragam, from the prox centre `start` in Q, which keeps the proof.
-
-    With a fixed L = `lipschitz` below |Z|^2 / lam, (26) is not promised; J and D always hold.
-    Iteration 0 shows `w`, by default w(start).
-    """
+    """Yield the iterates of Pragam, from the prox centre `start` in Q; iteration 0 shows `w`."""
+    # With a fixed L = `lipschitz` below |Z|^2 / lam, (26) is not promised; J and D always hold.
     # An iteration takes three products with Z or Z', and two for each L that is tried in vain. With
     # `restart` (26) holds from each beginning. As these come at a geometric sequence of gaps, the
     # rate stays, with a constant 1 / (1 - 0.1^(1/2)) = 1.5 times as large at worst; as a rule

@@ -8,11 +8,11 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from skscreen.core.certificate import HISTORY
+from skscreen.fitting.progress import ProgressBar
 
 # Seconds between two drawings of a progress bar.
 _REDRAW = 0.1
@@ -20,38 +20,28 @@ _REDRAW = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """A point of a solver with the bounds on the optimum that it gives.
-
-    `w` is not changed by the solver afterwards; `b` is the best intercept for it, 0 where there is
-    none; `primal` and `dual` are J(w) and a lower bound of the optimum, that of the dual variables
-    `a` where the solver has them. `promise` is a bound of primal - dual that theory gives.
-    """
+    """A point of a solver with the bounds on the optimum that it gives."""
 
     iteration: int
-    w: np.ndarray
-    b: float
-    primal: float
-    dual: float
-    a: np.ndarray | None = None
-    promise: float = np.inf
+    w: np.ndarray  # not changed by the solver afterwards
+    b: float  # the best intercept for it, 0 where there is none
+    primal: float  # J(w)
+    dual: float  # a lower bound of the optimum,
+    a: np.ndarray | None = None  # that of these dual variables where the solver has them
+    promise: float = np.inf  # bound of primal - dual that theory gives
 
 
 @dataclass(frozen=True)
 class Certified:
-    """The best primal and the best dual point of a run, kept separately.
+    """The best primal and the best dual point of a run, kept separately."""
 
-    `w` and `b` are those of the smallest J, `primal`, and `a` of the largest lower bound, `dual`;
-    `history` has a row of `HISTORY` for each iterate, with the best values so far. `tol` is that of
-    the relative gap.
-    """
-
-    w: np.ndarray
+    w: np.ndarray  # of the smallest J,
     b: float
-    a: np.ndarray | None
+    a: np.ndarray | None  # and of the largest lower bound
     primal: float
     dual: float
-    history: np.ndarray
-    tol: float
+    history: np.ndarray  # a row of `HISTORY` for each iterate, with the best values so far
+    tol: float  # of the relative gap
 
     @property
     def gap(self) -> float:
@@ -70,27 +60,16 @@ class Certified:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / primal, 0 where rounding errors make it negative.
-
-    Infinite for a primal value that only rounding errors keep from being positive.
-    """
+    """Return (primal - dual) / primal, 0 where rounding errors make it negative."""
     gap = max(primal - dual, 0.0)
-    if gap > 0.0:
-        return gap / primal if primal > 0.0 else math.inf
-    return gap
-
-
-class Bar(Protocol):
-    """A progress bar."""
-
-    def update(self, fraction: float, message: str) -> None:
-        """Draw it at `fraction` of its length with `message` behind it."""
+    # A primal value that is not positive is so by rounding errors only.
+    return gap and (gap / primal if primal > 0.0 else math.inf)
 
 
 class Watch:
     """Show on a progress bar how far several problems are, by the logarithm of their gaps."""
 
-    def __init__(self, bar: Bar, tol: float, n_problems: int):
+    def __init__(self, bar: ProgressBar, tol: float, n_problems: int):
         self._bar, self._tol, self._drawn = bar, tol, -np.inf
         self._fractions = np.zeros(n_problems)
 
@@ -114,12 +93,9 @@ class Watch:
 
 
 class Record:
-    """The best bounds so far, and their history.
+    """The best bounds so far, and their history, to a relative gap of `tol`."""
 
-    `tol` is that of the relative gap; `watch` is called with each iteration and its gap, and its
-    time does not count.
-    """
-
+    # `watch` is called with each iteration and its gap, and its time does not count.
     def __init__(self, tol: float, watch: Callable[[int, float], None] | None = None):
         self._tol, self._watch = tol, watch
         self._best: Iterate | None = None
@@ -167,10 +143,8 @@ def follow(
     max_iter: int,
     watch: Callable[[int, float], None] | None = None,
 ) -> Certified:
-    """Follow a solver until the relative gap between its best bounds is within a tolerance.
-
-    Iterates that end have nothing more to gain in floating point. For `watch` see `Record`.
-    """
+    """Follow a solver until the relative gap between its best bounds is within a tolerance."""
+    # Iterates that end have nothing more to gain in floating point.
     record = Record(tol, watch)
     for iterate in iterates:
         record.see(iterate)

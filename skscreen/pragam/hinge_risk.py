@@ -32,12 +32,9 @@ _TINY = 1e-300
 
 
 class HingeRisk:
-    """The mean hinge loss over samples without `bias`, weights s > 0 (n,), at b = 0 or the best b.
+    """The mean hinge loss of samples without `bias`, weights s > 0 (n,), at b = 0 or the best b."""
 
-    `caps` (n,) are u, `size` is n, `n_weights` the length of w, and J is never below `floor`.
-    """
-
-    floor = 0.0
+    floor = 0.0  # J is never below
 
     def __init__(
         self, samples: LinearSamples, weights: np.ndarray, lam: float, free_intercept: bool
@@ -107,10 +104,7 @@ class HingeRisk:
         return 4.0 * EPS * (float(np.linalg.norm(w)) * largest + abs(b))
 
     def cut(self, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
-        """Return R(w), the best b, and slope and offset of an affine function below R, equal at w.
-
-        R(w') >= slope . w' + offset for all w'.
-        """
+        """Return R(w), the best b, and slope and offset of a function below R, equal at w."""
         g = self.gradient(w)
         value, b = self.value(g)
         if self.free_intercept:

@@ -22,10 +22,8 @@ from skscreen.samples.rows import LinearSamples
 
 
 def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:
-    """Yield the iterates of Pegasos in steps of all samples.
-
-    With `projection` w is brought back to the ball of radius lam^(-1/2), which holds the optimum.
-    """
+    """Yield the iterates of Pegasos in steps of all samples."""
+    # A `projection` brings w back to the ball of radius lam^(-1/2), which holds the optimum.
     lam, t = risk.lam, 0
     w, height = np.zeros(risk.n_weights), 0.0
     value, b, slope, offset = risk.cut(w)
@@ -43,19 +41,12 @@ def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:
 
 
 def stochastic_pegasos(
-    risk: HingeRisk,
-    samples: LinearSamples,
-    batch_size: int,
-    seed: int,
-    projection: bool = True,
+    risk: HingeRisk, samples: LinearSamples, batch_size: int, seed: int, projection: bool = True,
     most: float = np.inf,
-) -> Iterator[Iterate]:
-    """Yield an iterate after each pass over the data, in steps of a few random samples.
-
-    A step draws `batch_size` of the `samples` of the risk, which has no intercept, by weight with
-    replacement. With `projection` w is brought back to the ball of radius lam^(-1/2) after each
-    step. It ends after `most` steps, in the middle of a pass if need be.
-    """
+) -> Iterator[Iterate]:  # fmt: skip
+    """Yield an iterate after each pass over the data, in steps of a few random samples."""
+    # A step draws samples of the risk, which has no intercept, by weight with replacement. It ends
+    # after `most` steps, in the middle of a pass if need be.
     lam, t = risk.lam, 0
     rng = np.random.default_rng(seed)
     w, a = np.zeros(risk.n_weights), np.zeros(risk.size)

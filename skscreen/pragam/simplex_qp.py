@@ -13,12 +13,9 @@ _REFINEMENTS = 3
 
 
 def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float) -> None:
-    """Maximise b'x - x'G x / 2 over x >= 0, sum x = 1, from a feasible x, in place.
-
-    An active-set method: Newton steps on the support until it stays positive, then the variable
-    of largest gradient joins. With the gradient r = b - G x at most max_j r_j - r'x is missing; the
-    solve ends when that is at most `tol` or rounding.
-    """
+    """Maximise b'x - x'G x / 2 over x >= 0, sum x = 1, from a feasible x, in place."""
+    # An active-set method: Newton steps on the support until it stays positive, then the variable
+    # of largest gradient joins. With the gradient r = b - G x at most max_j r_j - r'x is missing.
     # If all columns are zero, only the gradient matters.
     ridge = _RIDGE * float(G.diagonal().max()) or 1.0
     tol = max(tol, 8.0 * EPS * float(np.abs(b).max()))

@@ -21,13 +21,10 @@ _PASSES = 1_000
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver with its options; see `PragamSVC` for their meaning.
-
-    `lipschitz=None` finds one.
-    """
+    """A solver with its options; see `PragamSVC` for their meaning."""
 
     name: str = "pragam"
-    lipschitz: float | None = None
+    lipschitz: float | None = None  # None finds one
     restart: bool = True
     batch_size: int | None = None
     projection: bool = True
@@ -40,12 +37,9 @@ class Solver:
         return _PASSES * -(-n_samples // self.batch_size)
 
     def iterates(
-        self,
-        risk: HingeRisk,
-        samples: LinearSamples,
-        start: "Start | None" = None,
+        self, risk: HingeRisk, samples: LinearSamples, start: "Start | None" = None,
         most: float = np.inf,
-    ) -> Iterator[Iterate]:
+    ) -> Iterator[Iterate]:  # fmt: skip
         """Return the solver at work on a problem, which will take at most so many iterations."""
         start = start or Start()
         if self.name == "pragam":
@@ -69,30 +63,19 @@ class Start:
 
 
 def solve_hinge(
-    samples: LinearSamples,
-    weights: np.ndarray,
-    C: float,
-    solver: Solver,
-    *,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int | None = None,
-    start: Start | None = None,
+    samples: LinearSamples, weights: np.ndarray, C: float, solver: Solver, *,
+    fit_intercept: bool, tol: float, max_iter: int | None = None, start: Start | None = None,
     watch: Callable[[int, float], None] | None = None,
-) -> Certified:
-    """Minimise lam/2 |w|^2 + 1/S sum_i s_i (1 - <z_i, w> - y_i b)_+, S = sum s, lam = 1 / (C S).
-
-    The `weights` s (n,) are positive; b = 0 without `fit_intercept`, else the middle one of the
-    best; `tol` is a relative gap; for `watch` see `follow.Record`.
-    """
+) -> Certified:  # fmt: skip
+    """Minimise lam/2 |w|^2 + 1/S sum_i s_i (1 - <z_i, w> - y_i b)_+, S = sum s, lam = 1 / (C S)."""
+    # The `weights` s (n,) are positive; b = 0 without `fit_intercept`, else the middle one of the
+    # best; `tol` is a relative gap.
     risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
     max_iter = solver.limit(samples.n) if max_iter is None else max_iter
     found = follow(solver.iterates(risk, samples, start, max_iter), tol, max_iter, watch)
     b = 0.0
     if fit_intercept:
-        kinks, level = (
-            samples.y * (1.0 - samples.margins(found.w)),
-            risk.caps[samples.y > 0.0].sum(),
-        )
+        kinks = samples.y * (1.0 - samples.margins(found.w))
+        level = risk.caps[samples.y > 0.0].sum()
         b = 0.5 * sum(best_intercepts(kinks, risk.caps, level))
     return replace(found, b=b, a=None if found.a is None else risk.variables(found.a))

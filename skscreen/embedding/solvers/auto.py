@@ -78,12 +78,9 @@ def _start(
 
 
 def _choose_ridge(
-    problem: EmbeddingProblem,
-    X: np.ndarray,
-    held_out: tuple[np.ndarray, np.ndarray | None],
-    settings: Settings,
-    passes: float,
-) -> Generator[Progress, None, float]:
+    problem: EmbeddingProblem, X: np.ndarray, held_out: tuple[np.ndarray, np.ndarray | None],
+    settings: Settings, passes: float,
+) -> Generator[Progress, None, float]:  # fmt: skip
     """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
     rough = replace(settings, tol=max(settings.tol, _ROUGH))
     ridges, low = problem.loss.traits.ridges, problem.reg

@@ -89,13 +89,9 @@ def batch(
 
 def falling(
     evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    move: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    at: np.ndarray,
-    step: float,
-    grow: float,
-    shortest: float,
-    settings: Settings,
-) -> Iterator[Progress]:
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray], at: np.ndarray, step: float,
+    grow: float, shortest: float, settings: Settings,
+) -> Iterator[Progress]:  # fmt: skip
     """Move along the gradient: further after a step that lowers the value; others are undone."""
     value, gradient = evaluate(at)
     for epoch in range(settings.max_iter or _EPOCHS):

@@ -21,10 +21,7 @@ _ROUNDS, _SWEEPS = 3, 6
 
 
 def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Iterator[Progress]:
-    """Offer points of X, (n, p), other places, and descend, in turn; F never rises.
-
-    Yields nothing where no point has a better place.
-    """
+    """Offer points of X, (n, p), other places, and descend, in turn; F never rises."""
     offer, passes = _offer_gaps if X.shape[1] == 1 else _offer_places, 0.0
     for _ in range(_ROUNDS):
         moved, evaluated = offer(problem, X)

@@ -121,14 +121,9 @@ def _off_zero(
 
 
 def solve(
-    problem: EmbeddingProblem,
-    n_components: int,
-    solver: str,
-    settings: Settings,
-    seed: int,
-    init: np.ndarray | None = None,
-    report: Callable[[Progress], None] | None = None,
-) -> EmbeddingSolution:
+    problem: EmbeddingProblem, n_components: int, solver: str, settings: Settings, seed: int,
+    init: np.ndarray | None = None, report: Callable[[Progress], None] | None = None,
+) -> EmbeddingSolution:  # fmt: skip
     """Solve once, from `init` or from a random start; see `SOLVERS`."""
     problem, rng = copy(problem), np.random.default_rng(seed)
     random = random_start(problem.n_objects, n_components, rng)
@@ -158,15 +153,10 @@ def _line(iteration: int, seconds: float, progress: Progress) -> tuple:
 
 
 def solve_from(
-    problem: EmbeddingProblem,
-    n_components: int,
-    solver: str,
-    settings: Settings,
-    seeds: list[int],
-    inits: list[np.ndarray | None],
-    n_jobs: int | None,
+    problem: EmbeddingProblem, n_components: int, solver: str, settings: Settings,
+    seeds: list[int], inits: list[np.ndarray | None], n_jobs: int | None,
     report: Callable[[Progress], None] | None = None,
-) -> EmbeddingSolution:
+) -> EmbeddingSolution:  # fmt: skip
     """Solve from several starts and return the lowest objective."""
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
     # Objectives with different ridges cannot be compared: all take what the first start chooses.

@@ -132,13 +132,9 @@ class PlaceMixin(Fitted):
 
 
 def _beginnings(
-    answers: Answers,
-    start: np.ndarray,
-    known: np.ndarray,
-    n_new: int,
-    loss: EmbeddingLoss,
+    answers: Answers, start: np.ndarray, known: np.ndarray, n_new: int, loss: EmbeddingLoss,
     rng: np.random.RandomState,
-) -> Iterator[np.ndarray]:
+) -> Iterator[np.ndarray]:  # fmt: skip
     """Yield starts: each new object beside the known one where most of its answers are right."""
     candidates = rng.permutation(known)[:_CANDIDATES]
     size = np.sqrt(np.mean(start[known] ** 2))

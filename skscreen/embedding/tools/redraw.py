@@ -25,18 +25,11 @@ _NUMBERS = 4_000_000
 
 
 def redraw(
-    points: np.ndarray,
-    rows: np.ndarray,
-    weights: np.ndarray,
-    counts: np.ndarray,
-    loss: EmbeddingLoss,
-    response: Response,
-    rng: np.random.Generator,
-) -> None:
-    """Draw positions in `points`, (n_samples, n_objects, p), of objects with few answers.
-
-    `weights` (n_samples, m): of answers; `counts` (n_objects,): how many are about each object.
-    """
+    points: np.ndarray, rows: np.ndarray, weights: np.ndarray, counts: np.ndarray,
+    loss: EmbeddingLoss, response: Response, rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Draw positions in `points`, (n_samples, n_objects, p), of objects with few answers."""
+    # `weights` (n_samples, m) of answers; `counts` (n_objects,): how many are about each object.
     width = rows.shape[1]
     order = np.argsort(rows, axis=None, kind="stable")
     objects, about = rows.ravel()[order], order // width

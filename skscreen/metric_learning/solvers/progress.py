@@ -63,9 +63,3 @@ class Progress:
             self.lines.pop()
         bounds = found.primal, found.dual, found.relative_gap
         self.lines.append((self.n_iter, self.seconds, *bounds))
-
-    def record(self, where: str, began: float, n_zero: int, n_linear: int, n_items: int) -> None:
-        """Add a screening step that began at a time, with the numbers of items after it."""
-        counts = n_zero, n_linear, n_items - n_zero - n_linear
-        seconds = perf_counter() - began
-        self.events.append(ScreeningEvent(where, self.lam, self.n_iter, *counts, seconds))

@@ -5,6 +5,7 @@ from time import perf_counter
 
 import numpy as np
 
+from skscreen.core.certificate import ScreeningEvent
 from skscreen.metric_learning.problem.objective import Evaluation, Objective, extend
 from skscreen.metric_learning.screening.active import active_part, leave_out, screen
 from skscreen.metric_learning.solvers.progress import Progress
@@ -104,5 +105,8 @@ class Reduction:
         return self.short and self.progress.n_iter == 0
 
     def _record(self, where: str, began: float) -> None:
-        found = self.objective
-        self.progress.record(where, began, found.n_zero, found.n_linear, self.full.geometry.n_items)
+        """Add a screening step that began at a time, with the numbers of items after it."""
+        n_zero, n_linear = self.objective.n_zero, self.objective.n_linear
+        counts = n_zero, n_linear, self.full.geometry.n_items - n_zero - n_linear
+        at, seconds = (self.progress.lam, self.progress.n_iter), perf_counter() - began
+        self.progress.events.append(ScreeningEvent(where, *at, *counts, seconds))
