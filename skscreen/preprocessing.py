@@ -174,10 +174,8 @@ def triplets_from_ranking(X, ranks=None, *, pivot=None, columns=None) -> np.ndar
         Numbers, the smaller the nearer to the first: ranks, or ratings. Equal ones say nothing
         about each other, NaN says nothing at all. By default the others are given from the nearest
         to the farthest.
-    pivot : label or int, optional
-        Column of the object compared with; by default the first.
-    columns : list, optional
-        Columns of X that hold the objects, by label or by number; by default all.
+    pivot, columns
+        As in `triplets_from_multiselect`.
 
     Returns
     -------

@@ -38,28 +38,15 @@ class ScreeningEvent(NamedTuple):
 
 # Rows of `history_`; the gap is relative.
 HISTORY = np.dtype(
-    [
-        ("iteration", np.int64),
-        ("seconds", np.float64),
-        ("primal", np.float64),
-        ("dual", np.float64),
-        ("gap", np.float64),
-    ]
+    {"names": ["iteration", "seconds", "primal", "dual", "gap"], "formats": ["i8", *4 * ["f8"]]}
 )
 
 # Rows of `screening_history_`; "rate" is the share of all items that are decided.
-STEPS = np.dtype(
-    [
-        ("where", "U7"),
-        ("parameter", np.float64),
-        ("iteration", np.int64),
-        ("zero", np.int64),
-        ("at_bound", np.int64),
-        ("undecided", np.int64),
-        ("rate", np.float64),
-        ("seconds", np.float64),
-    ]
-)
+STEPS = np.dtype({
+    "names": ["where", "parameter", "iteration", "zero", "at_bound", "undecided", "rate",
+              "seconds"],
+    "formats": ["U7", "f8", *4 * ["i8"], "f8", "f8"],
+})  # fmt: skip
 
 
 def steps_table(events: Iterable[tuple[float, ScreeningEvent]]) -> np.ndarray:

@@ -59,12 +59,12 @@ class PartitionedComparisons:
 
     def __init__(
         self, parts: Parts, kind: type[Comparisons], n_features: int, n_items: int,
-        has_long_rows: bool,
+        has_long_ranges: bool,
     ):  # fmt: skip
         # In a fixed order, so that sums do not depend on which worker did what.
         self.parts, self.kind = parts, kind
         self.n_features, self.n_items = n_features, n_items
-        self.has_long_rows = has_long_rows
+        self.has_long_ranges = has_long_ranges
 
     @classmethod
     def from_labels(
@@ -90,12 +90,12 @@ class PartitionedComparisons:
             for k, own in enumerate(anchors)
         ]  # fmt: skip
         parts = Parts(client, futures)
-        sizes = parts.map(attrgetter("n_items", "has_long_rows"), name="rtlm_count")
+        sizes = parts.map(attrgetter("n_items", "has_long_ranges"), name="rtlm_count")
         counts, long = zip(*sizes, strict=True)
         return cls(parts, kind, X.shape[1], sum(counts), any(long))
 
     def _like(self, parts: Parts, n_items: int) -> Self:
-        return type(self)(parts, self.kind, self.n_features, n_items, self.has_long_rows)
+        return type(self)(parts, self.kind, self.n_features, n_items, self.has_long_ranges)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -88,7 +88,7 @@ class PathSolver:
         warm = Warm(lam, evaluation, step, n_iter, before)
         # The next solve gains by far places in order if they are many, or if it will screen.
         screens = self._ranges is not None or self.is_smoothed or not warm.is_short
-        if screens or geometry.has_long_rows:
+        if screens or geometry.has_long_ranges:
             warm = replace(warm, evaluation=evaluation.in_order())
         # Everything that is used with the reference is rearranged in its order of places.
         geometry = warm.evaluation.objective.geometry
@@ -123,14 +123,14 @@ class PathSolver:
 
 def _is_narrow(problem: Problem) -> bool:
     geometry = problem.geometry
-    narrow = is_narrow(problem.loss.width, _scale(problem), geometry.has_long_rows)
+    narrow = is_narrow(problem.loss.width, _scale(problem), geometry.has_long_ranges)
     return narrow and geometry.lists_items
 
 
 def _may_smooth(problem: Problem) -> bool:
     geometry = problem.geometry
     few = geometry.n_items <= _MOST_SMOOTHED and problem.loss.most == 1.0
-    return few and geometry.lists_items and not geometry.has_long_rows
+    return few and geometry.lists_items and not geometry.has_long_ranges
 
 
 def _scale(problem: Problem) -> float:

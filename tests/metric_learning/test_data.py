@@ -542,7 +542,7 @@ def test_a_narrow_quadratic_piece_in_long_rows_is_descended_as_it_is():
     X[y == 1, 0] += 1.5
     for gamma, smoothed in ((0.004, False), (1e-5, True)):
         path = rtlm_path(X, y, n_neighbors=None, width=gamma, n_lams=2)
-        assert path.problem.geometry.has_long_rows
+        assert path.problem.geometry.has_long_ranges
         assert PathSolver(path.problem).is_smoothed == smoothed
     assert PathSolver(rtlm_path(X, y, width=0.004, n_lams=2).problem).is_smoothed
 

@@ -17,7 +17,7 @@ from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
 # SGD steps per object in the start.
-_TOUCHES = 1500
+_STEPS_PER_OBJECT = 1500
 # Extra dimensions of the start, in which points pass each other; they are projected away after it.
 _LIFT = 2
 # Parts of a start after each of which its loss is reported.
@@ -60,7 +60,7 @@ def _start(
     """Descend along single answers, at first in more dimensions where X has few."""
     p = X.shape[1]
     lift = _LIFT if p <= problem.loss.traits.lift_up_to else 0
-    n_steps = steps_for(problem, _TOUCHES)
+    n_steps = steps_for(problem, _STEPS_PER_OBJECT)
     rows = shuffled(problem, rng)
     first = problem.loss.traits.first_step
     points = random_start(problem.n_objects, p + lift, rng)

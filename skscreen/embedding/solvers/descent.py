@@ -10,7 +10,7 @@ from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
 # SGD steps per object.
-_TOUCHES = 6000
+_STEPS_PER_OBJECT = 6000
 # Parts of a descent after each of which its loss is reported.
 _PARTS = 20
 # Most steps on the mean gradient, each a pass over all answers.
@@ -27,9 +27,9 @@ _FAR = 1e6
 _ATTEMPTS = 5
 
 
-def steps_for(problem: EmbeddingProblem, touches: float) -> int:
-    """Return how many answers touch each object that often."""
-    return max(1, ceil(touches * problem.n_objects / problem.width))
+def steps_for(problem: EmbeddingProblem, per_object: float) -> int:
+    """Return the number of answers in which each object is so often."""
+    return max(1, ceil(per_object * problem.n_objects / problem.width))
 
 
 def diverged(X: np.ndarray, far: float = _FAR) -> bool:
@@ -66,7 +66,7 @@ def sgd(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
 ) -> Iterator[Progress]:
     """Minimise F from X by a fixed number of steps on single answers, of lengths that fall to 0."""
-    n_steps = steps_for(problem, _TOUCHES)
+    n_steps = steps_for(problem, _STEPS_PER_OBJECT)
     if settings.max_iter is not None:
         n_steps = settings.max_iter * len(problem.answers)
     first = settings.step or problem.loss.traits.first_step

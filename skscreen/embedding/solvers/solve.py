@@ -10,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_array
 
+from skscreen.core import certificate
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
@@ -47,12 +48,10 @@ _SAME = 1e-3
 _FEW_OBJECTS = 20
 
 
-# A line of the history of a fit: its number, the seconds since the start, the objective, its lower
-# bound and their relative gap (NaN where the solver did not compute them), the gradients of answers
-# so far divided by the number of answers, and the length of the step, which is that of the
-# iteration for L-BFGS, else the factor of a gradient.
-HISTORY = np.dtype([("iteration", np.int64), *((name, np.float64) for name in (
-    "seconds", "primal", "dual", "gap", "passes", "step"))])  # fmt: skip
+# A line of the history of a fit, in which "dual" and "gap" are NaN where the solver did not compute
+# them: also the gradients of answers so far divided by the number of answers, and the length of the
+# step, which is that of the iteration for L-BFGS, else the factor of a gradient.
+HISTORY = np.dtype([*certificate.HISTORY.descr, ("passes", np.float64), ("step", np.float64)])
 
 
 @dataclass(frozen=True)

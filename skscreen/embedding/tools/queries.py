@@ -134,9 +134,9 @@ def next_queries(
 def _new_first(pool: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """Put questions about three objects that come for the first time before all others."""
     # Those of quadruplets are not three.
-    asked = rows[: 0 if rows.shape[1] == 4 else None, :3]
-    trios = np.sort(np.concatenate([asked, pool]), axis=1)
-    first = np.unique(trios, axis=0, return_index=True)[1] - len(asked)
+    known = rows[: 0 if rows.shape[1] == 4 else None, :3]
+    trios = np.sort(np.concatenate([known, pool]), axis=1)
+    first = np.unique(trios, axis=0, return_index=True)[1] - len(known)
     new = np.zeros(len(pool), dtype=bool)
     new[first[first >= 0]] = True
     count = int(np.count_nonzero(new))
@@ -180,7 +180,7 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
 def _entropies(model, pool: np.ndarray, n_samples: int, rng) -> tuple[np.ndarray, np.ndarray]:
     """Entropy of the mean answer over embeddings, and mean entropy of their answers."""
     sample = draw_sample(model, n_samples, None, None, rng)
-    asked = np.array([margins(points, pool.astype(np.int32)) for points in sample.points])
-    p = sample.response.probability(asked)
+    differences = np.array([margins(points, pool.astype(np.int32)) for points in sample.points])
+    p = sample.response.probability(differences)
     mean = p.mean(axis=0)
     return entr(mean) + entr(1.0 - mean), (entr(p) + entr(1.0 - p)).mean(axis=0)

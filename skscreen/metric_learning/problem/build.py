@@ -227,7 +227,7 @@ def _from_lists(
     near, far, thresholds, weights, against_all = check_comparisons(
         len(Z), loss.threshold, lists, comparison_weight
     )
-    extra = _BYTES_OF_DUALS * is_narrow(loss.width, loss.threshold, has_long_rows=False)
+    extra = _BYTES_OF_DUALS * is_narrow(loss.width, loss.threshold, has_long_ranges=False)
     items = comparisons_from_arrays(near, far, thresholds, weights, against_all, extra)
     return differences(Z, items) if len(items.near) + len(items.far) < len(Z) else (Z, items)
 

@@ -69,7 +69,7 @@ class Comparisons(LossSums):
 
     def _set(self, X, n_features, items, near_sizes, far_sizes) -> None:
         self.X, self.n_features, self.items = X, n_features, items
-        self.n_items, self.has_long_rows = items.n_items, items.has_long_rows
+        self.n_items, self.has_long_ranges = items.n_items, items.has_long_ranges
         self.near_sizes, self.far_sizes = near_sizes, far_sizes
         self.place_scales = items.place_weights()
 
@@ -135,9 +135,11 @@ class Comparisons(LossSums):
             loops.add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
         return near_low, near_high, far_low, far_high
 
-    def differences(self, rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def differences(
+        self, near_pairs: np.ndarray, places: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return x_a - x_b of the near and of the far pair of listed items, of shape (m, d)."""
-        near, far = self.items.pairs(rows, places)
+        near, far = self.items.pairs(near_pairs, places)
         X = self.X[:, : self.n_features]
         return X[near[:, 0]] - X[near[:, 1]], X[far[:, 0]] - X[far[:, 1]]
 
@@ -149,18 +151,18 @@ class Comparisons(LossSums):
         return 3e6 + 12.0 * pairs * d + 0.4 * len(self.X) * d**2 + 10.0 * d**3 + self.n_items
 
     def restrict(
-        self, start: np.ndarray, stop: np.ndarray, rows: np.ndarray | None = None
+        self, start: np.ndarray, stop: np.ndarray, near_pairs: np.ndarray | None = None
     ) -> "Comparisons":
-        """Keep ranges of far places of near pairs, see `Items.kept`, and the data they need."""
-        kept, rows, used = self.items.kept(start, stop, rows)
+        """Keep ranges of far places of near pairs, see `Items.part`, and the data they need."""
+        part, near_pairs, used = self.items.part(start, stop, near_pairs)
         X, named = self.X, np.zeros(len(self.X), dtype=np.bool_)
-        loops.mark_points(kept.near, named)
-        loops.mark_points(kept.far, named)
+        loops.mark_points(part.near, named)
+        loops.mark_points(part.far, named)
         points = np.flatnonzero(named)
         if points.size < _WORTH_COPYING * len(X):
             X = X[points]
-            loops.renumber_points(points, len(self.X), kept.near, kept.far)
-        return self._like(X, kept, self.near_sizes[rows], self.far_sizes[used])
+            loops.renumber_points(points, len(self.X), part.near, part.far)
+        return self._like(X, part, self.near_sizes[near_pairs], self.far_sizes[used])
 
     def sort_places(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the far places of each block by distance; return the margins in the new order."""

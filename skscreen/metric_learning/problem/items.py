@@ -78,7 +78,7 @@ class Items:
         return self.far if self.places is None else self.far[self.places]
 
     @property
-    def has_long_rows(self) -> bool:
+    def has_long_ranges(self) -> bool:
         """Whether passes over the items are faster with places in order of their distances."""
         return bool(self.lengths.max(initial=0) >= SORT_FROM[0])
 
@@ -90,17 +90,18 @@ class Items:
     def listed(self) -> tuple[np.ndarray, np.ndarray]:
         """Return near pair and far place of every item, (T,) each."""
         lengths = self.lengths
-        rows = np.repeat(np.arange(lengths.size), lengths)
+        near_pairs = np.repeat(np.arange(lengths.size), lengths)
         first = np.cumsum(lengths) - lengths
-        return rows, np.arange(rows.size) + (self.start - first)[rows]
+        return near_pairs, np.arange(near_pairs.size) + (self.start - first)[near_pairs]
 
-    def numbers(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def numbers(self, near_pairs: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the numbers of listed items in the full problem."""
-        return self.base[rows] + self.rank[places]
+        return self.base[near_pairs] + self.rank[places]
 
-    def pairs(self, rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pairs(self, near_pairs: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the near and of the far pair of listed items, (m, 2) each."""
-        return self.near[rows], self.far[places if self.places is None else self.places[places]]
+        far = places if self.places is None else self.places[places]
+        return self.near[near_pairs], self.far[far]
 
     def place_weights(self) -> np.ndarray | None:
         """Return the weight of the items of each far place, (S,), that of its block."""
@@ -110,14 +111,14 @@ class Items:
         of_blocks[np.searchsorted(self.blocks, self.start, side="right") - 1] = self.weights
         return np.repeat(of_blocks, np.diff(self.blocks))
 
-    def kept(
-        self, start: np.ndarray, stop: np.ndarray, rows: np.ndarray | None = None
+    def part(
+        self, start: np.ndarray, stop: np.ndarray, near_pairs: np.ndarray | None = None
     ) -> tuple["Items", np.ndarray, np.ndarray]:
-        """Keep places start[k]:stop[k] of near pair rows[k]; return rows and places left, too."""
+        """Keep places start[k]:stop[k] of near_pairs[k]; return near pairs and places left, too."""
         # A near pair may be named several times, with pieces of its far places, in their order.
-        if rows is None:
-            rows = np.flatnonzero(stop > start)
-            start, stop = start[rows], stop[rows]
+        if near_pairs is None:
+            near_pairs = np.flatnonzero(stop > start)
+            start, stop = start[near_pairs], stop[near_pairs]
         else:
             # Rewritten below.
             start, stop = start.copy(), stop.copy()
@@ -130,11 +131,10 @@ class Items:
             far, places = self.far[keep], places.astype(np.int32)
         blocks = self.blocks.copy()
         blocks = blocks[: loops.renumber_places(covered, blocks, start, stop)].copy()
-        levels = (self.thresholds, self.weights)
-        return Items(
-            self.near[rows], far, places, blocks, start, stop, self.base[rows], self.rank[used],
-            *(None if part is None else part[rows] for part in levels),
-        ), rows, used  # fmt: skip
+        near, base, rank = self.near[near_pairs], self.base[near_pairs], self.rank[used]
+        levels = (None if x is None else x[near_pairs] for x in (self.thresholds, self.weights))
+        items = Items(near, far, places, blocks, start, stop, base, rank, *levels)
+        return items, near_pairs, used
 
     def in_order(self, order: np.ndarray) -> "Items":
         """Return the same items with far places in another order within their blocks."""

@@ -90,9 +90,10 @@ class LossSums:
         """Return the dual variables at the zero metric in the order of item numbers."""
         if self.items.thresholds is None:
             return np.ones(self.n_items)
-        rows, places = self.items.listed()
+        near_pairs, places = self.items.listed()
         duals = np.empty(self.n_items)
-        duals[self.items.numbers(rows, places)] = loss.duals_at_zero(self.items.thresholds)[rows]
+        of_pairs = loss.duals_at_zero(self.items.thresholds)
+        duals[self.items.numbers(near_pairs, places)] = of_pairs[near_pairs]
         return duals
 
     def near_term(self, weight: float) -> tuple[np.ndarray, float]:
@@ -103,14 +104,14 @@ class LossSums:
         """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
         largest = self.near_sizes.max(initial=0.0) + self.far_sizes.max(initial=0.0)
         total = float(self.scales() @ self.items.lengths)
-        reaches = loss.reach_from_zero(self.thresholds(loss))
-        return total * largest**2 / float(np.abs(reaches).min())
+        ends = loss.piece_ends(self.thresholds(loss))
+        return total * largest**2 / float(np.abs(ends).min())
 
     def largest_ratio(self, margins: PairDistances, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
-        reaches = loss.reach_from_zero(self.thresholds(loss))
+        ends = loss.piece_ends(self.thresholds(loss))
         items = self.items
-        return loops.largest_ratio(items.start, items.stop, margins.near, margins.far, reaches)
+        return loops.largest_ratio(items.start, items.stop, margins.near, margins.far, ends)
 
     def linear_part(self, near_counts, place_counts, loss: SmoothedHinge):
         """Return the adjoint, its error and the constant of counted items that are linear."""

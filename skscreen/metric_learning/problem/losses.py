@@ -17,7 +17,7 @@ import numpy as np
 # Width of a quadratic piece, as a share of the largest threshold, below which a loss is as hard to
 # minimise as a hinge. With many far places steps cost little, so that many of them cost less than
 # smoothing.
-_NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
+_NARROW, _NARROW_IN_LONG_RANGES = 5e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class SmoothedHinge:
             return (thresholds > 0.0).astype(np.float64)
         return np.clip(thresholds / self.width, 0.0, self.most)
 
-    def reach_from_zero(self, thresholds: np.ndarray) -> np.ndarray:
+    def piece_ends(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the margins, signed, where the pieces of the loss end that hold a margin of 0."""
         # Where such a piece nearly ends at 0 (thresholds of the size of the width) the dual
         # variable changes slowly, and half the threshold or half the width stands for its end.
@@ -58,6 +58,6 @@ class SmoothedHinge:
         return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.width))
 
 
-def is_narrow(width: float, threshold: float, has_long_rows: bool) -> bool:
+def is_narrow(width: float, threshold: float, has_long_ranges: bool) -> bool:
     """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
-    return width <= (_NARROW_IN_LONG_ROWS if has_long_rows else _NARROW) * threshold
+    return width <= (_NARROW_IN_LONG_RANGES if has_long_ranges else _NARROW) * threshold

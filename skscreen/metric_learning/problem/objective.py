@@ -274,7 +274,7 @@ class Problem:
 
     @cached_property
     def lam_max(self) -> float:
-        """Largest <S_K, A_t> over the reach of its item; 0 if theta = 0 is always optimal."""
+        """Largest <S_K, A_t> over the end of its piece; 0 if theta = 0 is always optimal."""
         if not self.first.value.any():
             return 0.0
         margins = self.geometry.margins(self.first)

@@ -117,12 +117,12 @@ def comparisons_from_arrays(
     first = np.flatnonzero(np.concatenate(([True], changes)))
     blocks = np.concatenate((first, [order.size]))
     pairs, places = np.unique(far[order], axis=0, return_inverse=True)
-    rows = order[first]
+    first_ones = order[first]
     return Items(
-        near[rows].astype(np.int32), pairs.astype(np.int32), places.ravel().astype(np.int32),
+        near[first_ones].astype(np.int32), pairs.astype(np.int32), places.ravel().astype(np.int32),
         blocks, blocks[:-1].copy(), blocks[1:].copy(), np.zeros(first.size, dtype=np.int64), order,
-        None if thresholds is None else thresholds[rows],
-        None if weights is None else weights[rows],
+        None if thresholds is None else thresholds[first_ones],
+        None if weights is None else weights[first_ones],
     )  # fmt: skip
 
 

@@ -253,8 +253,8 @@ def _recorder(recorded: dict) -> Callable:
 
 def _listed(items: Items, samples: np.ndarray) -> np.ndarray:
     """Return the triplets (i, j, l), in the order of their numbers."""
-    rows, places = items.listed()
-    out = np.empty((rows.size, 3), dtype=np.int64)
-    near, far = items.pairs(rows, places)
-    out[items.numbers(rows, places)] = samples[np.column_stack([near, far[:, 1]])]
+    near_pairs, places = items.listed()
+    out = np.empty((near_pairs.size, 3), dtype=np.int64)
+    near, far = items.pairs(near_pairs, places)
+    out[items.numbers(near_pairs, places)] = samples[np.column_stack([near, far[:, 1]])]
     return out

@@ -27,7 +27,7 @@ _WORTH_RESTRICTING = 0.6
 class Decision:
     """Decisions about the items of an objective; see `decide`."""
 
-    # (R,) the far places that stay undecided of each near pair, or of pieces of those in `rows`.
+    # (R,) the far places that stay undecided of each near pair, or of pieces of `near_pairs`.
     start: np.ndarray
     stop: np.ndarray
     near_linear: np.ndarray  # (R,) how many items of each near pair are linear
@@ -36,7 +36,7 @@ class Decision:
     codes: np.ndarray | None  # (T,) int8, if asked for: 0 undecided, 1 zero, 2 linear part
     n_zero: int
     n_linear: int
-    rows: np.ndarray | None = None
+    near_pairs: np.ndarray | None = None
 
 
 class Hook(Protocol):
@@ -120,7 +120,7 @@ def keep_undecided(
     if decision.n_linear:
         place_linear = np.cumsum(decision.place_steps)
         linear = geometry.linear_part(decision.near_linear, place_linear, loss)
-    return geometry.restrict(decision.start, decision.stop, decision.rows), linear
+    return geometry.restrict(decision.start, decision.stop, decision.near_pairs), linear
 
 
 def active_part(objective: Objective, evaluation: Evaluation) -> Objective:

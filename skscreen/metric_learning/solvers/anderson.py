@@ -32,17 +32,17 @@ class AndersonMemory:
         # Rows are differences of successive steps; F is that of the last step length and lambda.
         self._Z, self._X, self._S, self._F = np.empty((4, self._depth, size))
         self._gram = np.empty((self._depth, self._depth))
-        self._count, self._slot = 0, 0
+        self._count, self._next = 0, 0
         self._F_is_of: tuple[float, float] | None = None
         self.cut()
 
     def forget(self, share: float) -> None:
         """Forget a share of the steps, the oldest."""
         kept = self._count - math.ceil(share * self._count)
-        newest = (self._slot - kept + np.arange(kept)) % self._depth
+        newest = (self._next - kept + np.arange(kept)) % self._depth
         for rows in (self._Z, self._X, self._S):
             rows[:kept] = rows[newest]
-        self._count, self._slot = kept, kept % self._depth
+        self._count, self._next = kept, kept % self._depth
         self._F_is_of = None
 
     def cut(self) -> None:
@@ -59,10 +59,10 @@ class AndersonMemory:
         if self._last is not None:
             rows = (self._Z, self._X, self._S)
             for row, new, old in zip(rows, (Z, X, S), self._last, strict=True):
-                row[self._slot] = self._pack(new - old)
+                row[self._next] = self._pack(new - old)
             if self._F_is_of is not None:
-                self._combine(*self._F_is_of, np.array([self._slot]))
-            self._slot = (self._slot + 1) % self._depth
+                self._combine(*self._F_is_of, np.array([self._next]))
+            self._next = (self._next + 1) % self._depth
             self._count = min(self._count + 1, self._depth)
         self._last = Z, X, S
 
@@ -84,13 +84,13 @@ class AndersonMemory:
         return G - self._unpack(weights @ past_F + weights @ self._Z[kept])
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _combine(self, step: float, lam: float, slots: np.ndarray) -> None:
+    def _combine(self, step: float, lam: float, changed: np.ndarray) -> None:
         """Bring F = (1 - step lambda) X + step S - Z and its Gram matrix up to date."""
-        self._F[slots] = (1.0 - step * lam) * self._X[slots] + step * self._S[slots]
-        self._F[slots] -= self._Z[slots]
-        most = max(self._count, slots.max(initial=-1) + 1)
-        self._gram[slots, :most] = self._F[slots] @ self._F[:most].T
-        self._gram[:most, slots] = self._gram[slots, :most].T
+        self._F[changed] = (1.0 - step * lam) * self._X[changed] + step * self._S[changed]
+        self._F[changed] -= self._Z[changed]
+        most = max(self._count, changed.max(initial=-1) + 1)
+        self._gram[changed, :most] = self._F[changed] @ self._F[:most].T
+        self._gram[:most, changed] = self._gram[changed, :most].T
 
     def _pack(self, value: np.ndarray) -> np.ndarray:
         """Return what is free of a parameter, with the same norm."""

@@ -87,12 +87,12 @@ class _State:
 
     def __init__(self, objective: Objective, scale: float):
         geometry, self.loss, self.lam = objective.geometry, objective.loss, objective.lam
-        rows, places = geometry.items.listed()
-        near, far = geometry.differences(rows, places)
-        weights = geometry.scales()[rows]
+        near_pairs, places = geometry.items.listed()
+        near, far = geometry.differences(near_pairs, places)
+        weights = geometry.scales()[near_pairs]
         self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(near, far)
         self.G = weights[:, None] * self.cone.items
-        self.tau = weights * geometry.thresholds(self.loss)[rows]
+        self.tau = weights * geometry.thresholds(self.loss)[near_pairs]
         self.width = weights * self.loss.width
         self.units = np.maximum(weights * self.loss.threshold, np.abs(self.tau))
         self.B = self.cone.from_features(objective.linear_term)

@@ -71,7 +71,7 @@ class Warm:
             return last
         before, step = self.before[1].value, math.log(self.before[0] / self.lam)
         # More than one step ahead the line is no longer a good model of the path.
-        reach = min(max(math.log(self.lam / lam) / step, -1.0), 1.0)
-        move = reach * (last.value - math.exp(_POWER * step) * before)
-        value = math.exp(_POWER * step * reach) * (last.value + move)
+        share = min(max(math.log(self.lam / lam) / step, -1.0), 1.0)
+        move = share * (last.value - math.exp(_POWER * step) * before)
+        value = math.exp(_POWER * step * share) * (last.value + move)
         return self.evaluation.objective.domain.project(value)

@@ -165,7 +165,7 @@ def test_evaluations_agree(geometry):
     """Triplets that are looked at in order, and the same from a list, which are not."""
     X, y = one_class_of_many()
     items, rng = triplets_from_labels(X, y, None), np.random.default_rng(0)
-    assert items.has_long_rows and items.covered.max() > SORT_FROM[1]
+    assert items.has_long_ranges and items.covered.max() > SORT_FROM[1]
     listed = comparisons_from_arrays(*items.pairs(*items.listed()))
     assert listed.covered.max() == 1
     for scale in (1e-3, 1e-2, 1e-1):

@@ -43,13 +43,13 @@ def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Dec
         if np.isfinite(ball.radius):
             _decide(objective, ball, rule, start, stop, found)
     n_pieces = metric_learning.count_pieces(start, stop, found)
-    rows, begins, ends = np.empty((3, n_pieces), dtype=np.int64)
+    near_pairs, begins, ends = np.empty((3, n_pieces), dtype=np.int64)
     n_zero, n_linear = metric_learning.split_rows(
-        start, stop, items.base, items.rank, found, rows, begins, ends, decision.codes,
+        start, stop, items.base, items.rank, found, near_pairs, begins, ends, decision.codes,
         decision.near_linear, decision.place_steps,
     )  # fmt: skip
     return replace(
-        decision, start=begins, stop=ends, rows=rows, n_zero=decision.n_zero + n_zero,
+        decision, start=begins, stop=ends, near_pairs=near_pairs, n_zero=decision.n_zero + n_zero,
         n_linear=decision.n_linear + n_linear,
     )  # fmt: skip
 
