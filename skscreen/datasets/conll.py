@@ -72,7 +72,9 @@ def load_conll(
             sentences += [rows] if rows else []
             rows = []
             continue
-        if line.startswith("#") and _is_comment(line, fields, names, tabs):
+        # As many fields as there are columns make a token of what begins so.
+        other_form = names is None or len(fields) != len(names) or (tabs and "\t" not in line)
+        if line.startswith("#") and other_form:
             continue
         names = _names(len(fields), number) if names is None else names
         if len(fields) != len(names):
@@ -92,11 +94,6 @@ def load_conll(
         return sentences, None
     y = [np.array([row.pop("label") for row in rows]) for rows in sentences]
     return sentences, y
-
-
-def _is_comment(line: str, fields: list[str], names: tuple | None, tabs: bool) -> bool:
-    """Whether a line that begins with # is no token."""
-    return names is None or len(fields) != len(names) or (tabs and "\t" not in line)
 
 
 def _text(source, encoding: str) -> str:

@@ -15,6 +15,7 @@ from skscreen.core.certificate import HISTORY
 from skscreen.distributed.linear_newton import ClusterRows, Iterate, LocalRows, Newton, Problems
 from skscreen.distributed.rows import LabelledRows, joined, thinned
 from skscreen.fitting.callbacks import Tasks
+from skscreen.fitting.progress import share_of_decades
 from skscreen.fitting.warning import warn_user
 
 # Passes that ordinary data do not reach.
@@ -80,7 +81,7 @@ def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> I
                 seconds = perf_counter() - began
                 history.append((len(history) + 1, seconds, primal, dual, gap))
                 _set(model, found, problems, rows.n_passes, history)
-                if tasks.end_task(_progress(gap, tol), f"gap {gap:.1e}"):
+                if tasks.end_task(share_of_decades(gap, tol), f"gap {gap:.1e}"):
                     break
         except LOST as error:
             if not history:
@@ -99,11 +100,6 @@ def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> I
             ConvergenceWarning,
         )
     return newton.best
-
-
-def _progress(gap: float, tol: float) -> float:
-    """Return how far a gap has come from 1 to tol, on the scale of logarithms."""
-    return float(np.clip(np.log(max(gap, tol)) / np.log(min(tol, 0.5)), 0.0, 1.0))
 
 
 def attributes(W: np.ndarray, problems: Problems) -> tuple[np.ndarray, np.ndarray]:

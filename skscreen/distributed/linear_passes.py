@@ -114,13 +114,13 @@ def linear_pass(block: Block, W: np.ndarray, task: Task, last: Passed | None) ->
                 )  # fmt: skip
                 for second, out in zip(own.seconds, curvature[k], strict=True):
                     _add_curvature(rows, part, second, task.scale, room, out)
-    parts = (values, gradients, curvature, slopes)
-    return [_sums(*(part[:, v] for part in parts)) for v in range(n_variants)], kept
-
-
-def _sums(values: np.ndarray, gradient, curvature, slopes) -> Sums:
-    loss, smooth, slack = values.T
-    return Sums(loss, smooth, slack, gradient, curvature, slopes)
+    return [
+        Sums(
+            values[:, v, 0], values[:, v, 1], values[:, v, 2], gradients[:, v], curvature[:, v],
+            slopes[:, v],
+        )
+        for v in range(n_variants)
+    ], kept  # fmt: skip
 
 
 def _begin(n: int, shape: tuple[int, int], task: Task, k: int, last: Kept | None) -> Kept:

@@ -48,6 +48,7 @@ from skscreen.embedding.tools.scale_checks import ScaleChecksMixin
 from skscreen.embedding.tools.verdict import warn_at_chance
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
+from skscreen.fitting.progress import share_of_decades
 from skscreen.fitting.warning import warn_user
 
 # Fewer triplets than this may all have their pivot at an end by chance.
@@ -280,9 +281,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         design, counts = judged.design, judged.weights
         with Tasks(self, None) as tasks:
             fit = fit_scale(
-                design, counts / counts.sum(), self.link, self.reg, self.tol,
-                self.max_iter,
-                lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
+                design, counts / counts.sum(), self.link, self.reg, self.tol, self.max_iter,
+                lambda gap: tasks.end_task(share_of_decades(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
         expected = information(design, counts / counts.sum(), self.link, self.reg, fit.values)
         self._store(fit, expected * max(counts.sum(), _SMALLEST_TOTAL))
@@ -460,12 +460,6 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         self.scales_, self.scale_ = stimulus_values(fit.values, shape, self.model, self.attribute)
         of_levels, of_stimuli = stimulus_values(errors, shape, self.model, self.attribute)
         self.standard_errors_ = of_stimuli if of_levels is None else of_levels
-
-
-def _share(gap: float, tol: float) -> float:
-    """Share of the decades between a gap of one and the tolerance that is done."""
-    decades = np.log10(max(tol, 1e-300))
-    return float(np.clip(np.log10(max(gap, 1e-300)) / decades, 0.0, 1.0)) if decades < 0.0 else 1.0
 
 
 def _refuse_conjoint(rows: np.ndarray) -> None:

@@ -217,17 +217,9 @@ class PathDisplay(Display):
         Parameters
         ----------
         path : RTLMPath, SVCPath or SVRPath
-        tol : float, default=None
-            Tolerance on the relative duality gap, drawn as a line.
-        scores : array-like of shape (n_lams,), default=None
-            A score for each λ of the path, greater is better. They are drawn in a panel of their
-            own, with the best value marked.
-        score_name : str, default="Validation accuracy"
-            Label of the axis of the scores.
-        baseline : float, default=None
-            Score of a baseline, drawn as a dashed line. Needs `scores`.
-        baseline_name : str, default="Baseline"
-            Label of this line.
+        tol, scores, score_name, baseline, baseline_name
+            As of the display. Scores are drawn in a panel of their own, with the best one marked; a
+            baseline needs them.
         ax : sequence of matplotlib Axes, default=None
             Axes to draw on: two, or three with `scores`. None makes a new figure.
 

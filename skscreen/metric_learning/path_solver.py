@@ -41,8 +41,10 @@ class PathSolver:
         self._problem, self._first, self._lam_max = problem, problem.first, problem.lam_max
         # Items with a range that contains lambda are not looked at, neither here nor by solvers.
         self._ranges = PathRanges() if ranges else None
-        self._proximal = _proximal(problem) if _is_narrow(problem) else None
-        self._memory = AndersonMemory(problem.geometry.shape)
+        geometry = problem.geometry
+        narrow = is_narrow(problem.loss.width, _scale(problem), geometry.has_long_ranges)
+        self._proximal = _proximal(problem) if narrow and geometry.lists_items else None
+        self._memory = AndersonMemory(geometry.shape)
         self.warm: Warm | None = None
 
     @property
@@ -119,12 +121,6 @@ class PathSolver:
                 if solution.n_iter < loose.max_iter or wasted >= _WASTED:
                     break
         yield 1.0, self.solve(lam, options)
-
-
-def _is_narrow(problem: Problem) -> bool:
-    geometry = problem.geometry
-    narrow = is_narrow(problem.loss.width, _scale(problem), geometry.has_long_ranges)
-    return narrow and geometry.lists_items
 
 
 def _may_smooth(problem: Problem) -> bool:

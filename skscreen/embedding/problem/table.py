@@ -22,7 +22,10 @@ class Table(NamedTuple):
 
 def read_table(X, columns=None, input_name: str = "X") -> Table:
     """Read an array, a frame or rows of anything hashable; of the columns those given, or all."""
-    values = _cells(X, input_name)
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+        X = X.tolist()
+    # Rows may be lists.
+    values = _from_rows(X, input_name) if isinstance(X, list | tuple) else as_cells(X)
     if values.ndim != 2 or not values.size or values.dtype.kind == "c":
         # For its messages; where nothing is wrong its checks take as long as a short fit.
         check_array(values, dtype=None, ensure_all_finite=False, input_name=input_name)
@@ -138,13 +141,6 @@ def as_cells(values) -> np.ndarray:
         cells[np.ma.getmaskarray(values)] = None
         return cells
     return np.asarray(values)
-
-
-def _cells(X, input_name: str) -> np.ndarray:
-    """Cells of a table; rows may be lists."""
-    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
-        X = X.tolist()
-    return _from_rows(X, input_name) if isinstance(X, list | tuple) else as_cells(X)
 
 
 def _from_rows(X, input_name: str) -> np.ndarray:

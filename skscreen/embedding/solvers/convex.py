@@ -28,7 +28,7 @@ from scipy.linalg import eigh
 
 from skscreen._compiled import embedding
 from skscreen.core.floats import EPS
-from skscreen.embedding.problem.objective import EmbeddingProblem, Terms, margins
+from skscreen.embedding.problem.objective import EmbeddingProblem, margins
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings
 
@@ -76,7 +76,9 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     z = [-margins(X, terms.answers)]
     if problem.loss.of_trials:
         z.append(-margins(X, terms.answers[:, [1, 0, 2]]))
-    t, S = mean_slopes(np.stack(z, axis=1), terms, n)
+    # f'(z_q), and the weighted mean of their sums with H_q.
+    t, S = np.empty((len(z[0]), len(z))), np.zeros((n, n))
+    embedding.convex_slopes(np.stack(z, axis=1), terms, t, S)
     scale, directions = feasible(S, terms.reg / n)
     weights = terms.weights if terms.weights.size else None
     dual = float(np.average(conjugates(scale * t, terms.loss, terms.shape), weights=weights))
@@ -97,13 +99,6 @@ def feasible(S: np.ndarray, ridge: float) -> tuple[float, np.ndarray]:
 def proved(dual: float) -> float:
     """Return a lower bound in spite of rounding; losses are not negative, so t = 0 proves 0."""
     return max(dual * (1.0 - 64.0 * EPS), 0.0)
-
-
-def mean_slopes(z: np.ndarray, terms: Terms, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
-    """f'(z_q), of as many columns as z has, and the weighted mean of their sums with H_q."""
-    t, S = np.empty(z.shape), np.zeros((n_objects, n_objects))
-    embedding.convex_slopes(z, terms, t, S)
-    return t, S
 
 
 def conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
