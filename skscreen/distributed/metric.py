@@ -56,7 +56,9 @@ class DistributedRTLM(ScreenedRTLM):
 
     Attributes
     ----------
-    components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+    components_ : ndarray of shape (r, n_features_in_)
+        Linear map with M = components_.T @ components_.
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         As in `ScreenedRTLM`.
     history_, screening_history_ : structured ndarray
         As in `ScreenedRTLM`.

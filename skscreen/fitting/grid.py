@@ -10,7 +10,7 @@ MOST_VALUES = 1_000_000
 
 
 def positive_values(name: str, values: Any, kind: str = "a non-empty list") -> np.ndarray:
-    """Return values in ascending order, each once; `kind` of positive finite numbers is asked for."""
+    """Return values in ascending order, each once; `kind` of positive numbers is asked for."""
     found = _ascending(values)
     if found.size == 0 or found[0] <= 0.0:
         raise ValueError(f"{name} must be {kind} of positive finite numbers, got {values!r:.80}.")

@@ -304,8 +304,10 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
     ----------
     components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
-    truncated_objective_, history_, screening_history_
-        See `ScreenedRTLM`.
+    truncated_objective_ : float
+        The same.
+    history_, screening_history_ : structured ndarray
+        The same.
     classes_ : ndarray of shape (2,)
         -1 and 1: a comparison is wrong, or right.
     n_features_in_ : int
@@ -382,8 +384,10 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
     ----------
     components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
-    truncated_objective_, history_, screening_history_
-        See `ScreenedRTLM`.
+    truncated_objective_ : float
+        The same.
+    history_, screening_history_ : structured ndarray
+        The same.
     classes_ : ndarray of shape (2,)
         -1 and 1: a comparison is wrong, or right.
     n_features_in_ : int

@@ -183,9 +183,7 @@ class SampleSet:
         how |= {"random_state": settings.random_state, "solver": settings.solver}
         return solve_linear(samples, losses, **how)
 
-    def finish(
-        self, signed: np.ndarray, solution: SampleSolution, origin: float
-    ) -> SampleSolution:
+    def finish(self, signed: np.ndarray, solution: SampleSolution, origin: float) -> SampleSolution:
         """Return a solution as users see it, without margins.
 
         `signed` are y_i alpha_i of rows; the intercept is `origin` larger.

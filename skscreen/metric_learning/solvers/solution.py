@@ -36,7 +36,7 @@ class Solution:
         return f"lam={self.lam:.3g}"
 
     def __str__(self) -> str:
-        """What a progress bar shows."""
+        """Return what a progress bar shows."""
         screened = ""
         if self.history:
             share = self.n_screened() / max(self.n_screened() + self.history[-1].undecided, 1)
