@@ -84,6 +84,10 @@ def test_wrong_arguments_are_named():
         precision_at_k(RELEVANT, DISTANCES, None)
     with pytest.raises(ValueError, match="queries must hold booleans or numbers"):
         precision_at_k(np.array([["a", "b"]]), [[1.0, 2.0]], 1)
+    with pytest.raises(ValueError, match="got fractions"):
+        cmc_at_k(DISTANCES, RELEVANT, 1)
+    with pytest.raises(ValueError, match="k must be an int, or 'r' for the R-precision, got 'R'"):
+        precision_at_k(RELEVANT, DISTANCES, "R")
     with pytest.raises(ValueError, match="Y must have two different points"):
         procrustes_distance([[0.0], [1.0]], [[2.0], [2.0]])
     assert procrustes_distance([[0.0], [1e-200]], [[3.0], [3e200]]) < 1e-12

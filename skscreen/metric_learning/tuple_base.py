@@ -277,7 +277,8 @@ def check_answers(y, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:
             f"{name} must have a label for each of the {n_tuples} {tuples}, got {len(y)}."
         )
     if not np.all(np.isin(y, (-1, 1))):
+        hint = f": pass np.where({name}, 1, -1)" if np.all(np.isin(y, (0, 1))) else ""
         raise ValueError(
-            f"{name} must be 1 or -1 for each of the {tuples}, got {np.unique(y)[:5]}."
+            f"{name} must be 1 or -1 for each of the {tuples}, got {np.unique(y)[:5]}{hint}."
         )
     return y.astype(int)

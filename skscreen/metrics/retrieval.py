@@ -68,6 +68,8 @@ def precision_at_k(queries, targets, k: int | Literal["r"], *, gallery=None, jun
     0.25
     """
     if k != "r":
+        if isinstance(k, str):
+            raise ValueError(f"k must be an int, or 'r' for the R-precision, got {k!r}.")
         _check_int(k)
     ranked = _rankings(queries, targets, k, gallery, junk)
     return _mean(hits.sum(axis=1) / (n if k == "r" else k) for n, hits in ranked)
@@ -232,6 +234,11 @@ def _of_matrices(relevant, distances) -> Ranked:
         raise ValueError(
             "queries must hold booleans or numbers, which items are relevant, as targets is a "
             f"matrix of distances; got dtype {relevant.dtype}."
+        )
+    if np.any(relevant != np.rint(relevant)):
+        raise ValueError(
+            "queries must say which items are relevant, as targets is a matrix; got fractions. If "
+            "they are the distances, pass them as targets, and as queries what is relevant."
         )
     distances = check_array(
         distances, dtype=np.float64, ensure_all_finite=False, input_name="targets"

@@ -361,6 +361,9 @@ def test_score_says_which_reading_of_y_the_fit_found():
     ) as e:
         model.score(trials, ["one"] * len(T))
     assert type(e.value) is ValueError
+    with pytest.raises(ValueError, match="differ in spaces or capitals only") as refused:
+        OrdinalEmbedding(loss="oddoneout").fit(trials, by_object.str.title())
+    assert "response='sign'" not in str(refused.value)
     told = OrdinalEmbedding(loss="oddoneout", response="position")
     with pytest.raises(ValueError, match=r"0, 1, 2, or their labels 'one', .* response='chosen'"):
         told.fit(trials, by_object)

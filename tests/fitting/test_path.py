@@ -72,7 +72,7 @@ def test_calls_that_do_not_fit_are_answered_with_what_would():
         (lambda: solve(1, 2, "linear"), r"solve\(\): too many .* by place it takes X, y, others"),
         (lambda: solve(1), r"solve\(\): missing a required argument: 'y'"),
         (lambda: solve(1, 2, X=3), r"solve\(\): multiple values for argument 'X'"),
-        (lambda: solve(1, 2, kernal="rbf"), r"argument 'kernal'; did you mean 'kernel'\?"),
+        (lambda: solve(1, 2, kernels="rbf"), r"argument 'kernels'; did you mean 'kernel'\?"),
     ]:
         with pytest.raises(TypeError, match=message):
             call()

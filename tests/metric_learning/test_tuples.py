@@ -445,7 +445,7 @@ def test_wrong_tuples_are_named(kind):
         kind(preprocessor=lambda names: X[:3]).fit(rows, y)
     with pytest.raises(ValueError, match="'preprocessor' parameter"):
         kind(preprocessor="X").fit(rows, y)
-    with pytest.raises(ValueError, match="y must be 1 or -1 for each of the"):
+    with pytest.raises(ValueError, match=r"y must be 1 or -1 for .*: pass np.where\(y, 1, -1\)\."):
         known.fit(rows, np.arange(len(y)) % 2)
     with pytest.raises(ValueError, match=f"y must have a label for each of the {len(y)} {name}"):
         known.fit(rows, y[1:])

@@ -132,12 +132,16 @@ def _given(objects) -> np.ndarray:
     return names[codes[:, 0]]
 
 
+def plain(name: Any) -> Any:
+    """Return a name without what spaces and capitals add."""
+    return " ".join(name.split()).casefold() if isinstance(name, str) else name
+
+
 def _warn_alike(names: np.ndarray) -> None:
     """Warn about names that differ in nothing but spaces and capitals."""
     seen: dict[Any, Any] = {}
     for name in names.tolist():
-        plain = " ".join(name.split()).casefold() if isinstance(name, str) else name
-        if (other := seen.setdefault(plain, name)) is not name:
+        if (other := seen.setdefault(plain(name), name)) is not name:
             warn_user(
                 f"The objects {other!r} and {name!r} differ in spaces or capitals only, and are "
                 "taken as two objects."

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from skscreen.embedding.problem.objects import find
+from skscreen.embedding.problem.objects import find, plain
 from skscreen.embedding.problem.table import (
     Table,
     are_numbers,
@@ -63,7 +63,8 @@ def read_choices(
     if said.names.dtype.kind == "b" and len(options) == 2:
         return _sign(said, table, options), "sign"
     found, reasons = {}, []
-    for name in readings or READINGS:
+    # Of more than two options only these say which one was chosen.
+    for name in readings or (READINGS if len(options) == 2 else ("position", "chosen")):
         try:
             found[name] = READINGS[name](said, table, options)
         except Unreadable as error:
@@ -168,10 +169,14 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
     if wrong.any():
         row, more = int(np.argmax(wrong)), int(np.count_nonzero(wrong)) - 1
         shown = table.names[table.codes[row, options]].tolist()
+        said = y.names.tolist()[y.codes[row, 0]]
+        hint = _other_loss(y, table, options)
+        if said not in shown and plain(said) in map(plain, shown):
+            hint = " They differ in spaces or capitals only." + hint
         raise Unreadable(
             "y must name one of the objects that can be chosen in its row of X, which names each "
-            f"once; row {row} has {shown} and y {y.names.tolist()[y.codes[row, 0]]!r}"
-            f"{f', as {more} rows more' * (more > 0)}.{_other_loss(y, table, options)}"
+            f"once; row {row} has {shown} and y {said!r}{f', as {more} rows more' * (more > 0)}."
+            f"{hint}"
         )
     return Choices(None, np.array(options)[matches.argmax(axis=1)])
 
