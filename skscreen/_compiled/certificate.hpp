@@ -67,6 +67,7 @@ struct View {
 // The b that minimises the primal for slopes g without it: a weighted quantile, or a root.
 inline double best_intercept(const Box& box, Array<const double> g) {
   std::vector<double> kinks, weights, signs;
+  weights.reserve(box.size());
   double level = box.outer_sum;
   for (int64_t k = 0; k < box.size(); ++k) {
     if (!box.smooth()) {
@@ -100,6 +101,15 @@ inline View view(const Box& box, Array<const double> beta, Array<const double> g
   // P - D is the gap, and P + D what the losses and beta alone make it.
   const double primal = 0.5 * (both + gap);
   return {b, primal < INF ? gap : NAN, primal};
+}
+
+// The same for scores f; `slopes` become those with the intercept.
+inline View view_of_scores(const Box& box, Array<const double> beta, Array<const double> f,
+                           Array<double> slopes) {
+  for (int64_t k = 0; k < beta.size; ++k) slopes[k] = box.target[k] - f[k];
+  const View found = view(box, beta, slopes);
+  for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= found.b;
+  return found;
 }
 
 // The rounding error of found = a - b (Knuth's sum of two).
@@ -137,12 +147,14 @@ inline View certify_at(const Box& box, Array<const double> beta, Array<const dou
   return {b, gap, primal};
 }
 
-// The same at the best intercept for these scores.
+// The same at the best intercept for these scores; `slopes` become those with it.
 inline View certify(const Box& box, Array<const double> beta, Array<const double> f,
-                    Array<const double> errors, Array<double> parts, Array<double> losses) {
-  for (int64_t k = 0; k < beta.size; ++k) parts[k] = box.target[k] - f[k];
-  return certify_at(box, beta, f, errors, box.free ? best_intercept(box, parts) : 0.0, parts,
-                    losses);
+                    Array<const double> errors, Array<double> slopes, Array<double> parts,
+                    Array<double> losses) {
+  for (int64_t k = 0; k < beta.size; ++k) slopes[k] = box.target[k] - f[k];
+  const double b = box.free ? best_intercept(box, slopes) : 0.0;
+  for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= b;
+  return certify_at(box, beta, f, errors, b, parts, losses);
 }
 
 // Scale a point up until no score is short of its target, errors included.

@@ -1,9 +1,8 @@
 // Bindings of the loops of svm.
 #include "bindings.hpp"
 #include "certificate.hpp"
-#include "class_pairs.hpp"
 #include "newton.hpp"
-#include "small_pairs.hpp"
+#include "pairs.hpp"
 #include "smo.hpp"
 
 using namespace skscreen;
@@ -39,16 +38,16 @@ static void bind_working_set(nb::module_& m) {
 static void bind_certificate(nb::module_& m) {
   m.def(
       "view",
-      [](const Bounds& box, Reals beta, Reals g) {
-        const View found = view(as<Box>(box), beta, g);
+      [](const Bounds& box, Reals beta, Reals f, Array<double> slopes) {
+        const View found = view_of_scores(as<Box>(box), beta, f, slopes);
         return std::make_tuple(found.b, found.gap, found.primal);
       },
       ReleaseGIL());
   m.def(
       "certify",
-      [](const Bounds& box, Reals beta, Reals f, Reals errors, Array<double> parts,
-         Array<double> losses) {
-        const View found = certify(as<Box>(box), beta, f, errors, parts, losses);
+      [](const Bounds& box, Reals beta, Reals f, Reals errors, Array<double> slopes,
+         Array<double> parts, Array<double> losses) {
+        const View found = certify(as<Box>(box), beta, f, errors, slopes, parts, losses);
         return std::make_tuple(found.b, found.gap, found.primal);
       },
       ReleaseGIL());
@@ -64,31 +63,34 @@ static void bind_certificate(nb::module_& m) {
       ReleaseGIL());
 }
 
-static void bind_class_pairs(nb::module_& m) {
+// Problems of two classes with values in single or double precision.
+template <class T>
+static void bind_pairs(nb::module_& m) {
   m.def(
       "improve_pair",
-      [](const Values<float>& K, const Bounds& box, Array<double> beta, Array<double> f,
-         Array<double> errors, Reals relative, double tol, int64_t steps, Array<float> memory) {
-        return improve_pair(as<PairValues<float>>(K), as<Box>(box), beta, f, errors, relative, tol,
-                            steps, memory);
+      [](const Values<T>& K, const Bounds& box, Array<double> beta, Reals f, bool whole, double tol,
+         int64_t steps, Array<T> memory) {
+        return improve_pair(as<PairValues<T>>(K), as<Box>(box), beta, f, whole, tol, steps, memory);
       },
       ReleaseGIL());
+}
+
+static void bind_scores(nb::module_& m) {
   m.def(
       "pair_scores",
-      [](const Values<float>& K, Reals beta, Reals relative, Array<double> f,
+      [](const Values<float>& K, Reals relative, Reals beta, Array<double> f,
          Array<double> errors) {
         pair_scores(as<PairValues<float>>(K), beta, relative, f, errors);
       },
       ReleaseGIL());
-  m.def("bounded_scores", &bounded_scores, ReleaseGIL());
   m.def(
-      "solve_small_pair",
-      [](const Values<double>& K, const Bounds& box, Reals sizes, double relative, double tol,
-         double enough, int64_t limit, Array<double> beta) {
-        return SmallPair(as<PairValues<double>>(K), as<Box>(box), sizes, relative)
-            .solve(beta, tol, enough, limit);
+      "pair_scores",
+      [](const Values<double>& K, Reals sizes, double relative, Reals beta, Array<double> f,
+         Array<double> errors) {
+        pair_scores(as<PairValues<double>>(K), beta, sizes, relative, f, errors);
       },
       ReleaseGIL());
+  m.def("bounded_scores", &bounded_scores, ReleaseGIL());
 }
 
 void bind_svm_crammer_singer(nb::module_&);
@@ -106,5 +108,14 @@ void bind_svm(nb::module_& m) {
   bind_working_set<float>(m);
   bind_working_set<double>(m);
   bind_certificate(m);
-  bind_class_pairs(m);
+  m.def(
+      "newton_on_few",
+      [](Reals K, Reals low, Reals high, Array<double> beta, Array<double> g, bool with_offset) {
+        const int64_t n = beta.size;
+        return FreeNewton({K.data, n, padded(n)}, low, high, beta, g).run(with_offset);
+      },
+      ReleaseGIL());
+  bind_pairs<float>(m);
+  bind_pairs<double>(m);
+  bind_scores(m);
 }

@@ -26,6 +26,18 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    return _controller().select(user_api="blas")
+
+
+def _one_blas_thread() -> AbstractContextManager:
+    # Setting a limit takes longer than small products, which ask for one within another.
+    if all(library.num_threads == 1 for library in _blas().lib_controllers):
+        return nullcontext()
+    return _blas().limit(limits=1)
+
+
 def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContextManager:
     """Return a context in which products of matrices of that width run well.
 
@@ -33,7 +45,7 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
     """
     if width >= _NARROW and effective_n_jobs(n_jobs) == 1:
         return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
+    return _one_blas_thread()
 
 
 def at_most(n_jobs: int | None) -> AbstractContextManager:
@@ -76,7 +88,7 @@ def in_threads(
         Kernel values that it needs in all.
     """
     n = min(n_threads(), -(-size // step)) if threads_pay(n_values) else 1
-    with _controller().limit(limits=1, user_api="blas"):
+    with _one_blas_thread():
         if n == 1:
             work([slice(0, size)])
             return

@@ -187,8 +187,9 @@ class RBFBlocks:
         order = np.lexsort((self.A.squares[I], c > 0.0))
         I, c = I[order], np.asarray(c, np.float64)[order] / unit
         out, errors = np.zeros(J.size), np.full(J.size, _TINIEST * float(np.abs(c).sum()))
+        kinds = self.B.kinds(J)
         for left, rows in enumerate(self.A.kinds(I)):
-            for right, columns in enumerate(self.B.kinds(J)):
+            for right, columns in enumerate(kinds):
                 farthest = max(left, right)
                 if not rows.size or not columns.size or {left, right} == {NEAR, VERY_FAR}:
                     continue

@@ -11,6 +11,7 @@ sample is that of the best beta_i in its box, best_i g_i - shift_i/2 best_i^2, a
 the duality gap is what its beta_i lacks to that.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +21,9 @@ from skscreen._compiled import svm as loops
 from skscreen.samples.losses import SampleLosses
 
 _NONE = np.empty(0)
+
+# Relative tolerances below which the primal value has to be known precisely.
+_FINE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -75,23 +79,21 @@ class Box:
         shifts = _NONE if self.shifts is None else self.shifts
         return self.target, self.low, self.high, shifts, self.free, self.outer_sum
 
-    # Where a primal value overflows there is no gap.
-    @np.errstate(over="ignore", invalid="ignore")
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
-        g = self.target - f
-        b, gap, primal = loops.view(self.arrays, beta, g)
-        return View(b, g - b, gap, primal)
+        slopes = np.empty(beta.size)
+        b, gap, primal = loops.view(self.arrays, beta, f, slopes)
+        return View(b, slopes, gap, primal)
 
-    @np.errstate(over="ignore", invalid="ignore")
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
         """Return the largest gap for scores within errors; what samples and errors add, (m,)."""
-        parts, losses = np.empty((2, beta.size))
-        b, gap, primal = loops.certify(self.arrays, beta, f, errors, parts, losses)
-        return View(b, self.target - f - b, gap, primal), parts, losses
+        slopes, parts, losses = np.empty((3, beta.size))
+        b, gap, primal = loops.certify(self.arrays, beta, f, errors, slopes, parts, losses)
+        return View(b, slopes, gap, primal), parts, losses
 
+    # Where a primal value overflows there is no gap.
     @np.errstate(over="ignore", invalid="ignore")
     def stretched(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
@@ -131,3 +133,43 @@ class Box:
         beta = np.array(beta)
         loops.balance(self.arrays, beta)
         return beta
+
+
+@dataclass
+class Point:
+    """A point on some samples, arrays (m,)."""
+
+    beta: np.ndarray
+    f: np.ndarray  # scores without intercept
+    errors: np.ndarray  # bounds on their errors
+    exact: np.ndarray  # which scores no computation makes better
+
+
+def certify(
+    box: Box, point: Point, tol: float, better: Callable[[np.ndarray], tuple] | None
+) -> tuple[View, np.ndarray]:
+    """Return the certificate of a point, and what its samples add to the gap at most, (m,).
+
+    Scores whose errors matter are computed by `better`, if there is such. A point without losses
+    but for such errors, as of a hard margin, becomes longer in place where that helps.
+    """
+    while True:
+        view, parts, losses = box.certify(point.beta, point.f, point.errors)
+        small = view.gap <= tol * view.primal
+        if better is None:
+            break
+        matters = (parts > 0.0) & (not small)
+        if view.gap >= view.primal or tol < _FINE:
+            # The primal value is needed precisely.
+            matters |= losses > 0.0
+        J = np.flatnonzero(matters & ~point.exact)
+        if J.size == 0:
+            break
+        point.f[J], point.errors[J] = better(J)
+        point.exact[J] = True
+    longer = None if small else box.stretched(point.beta, point.f, point.errors)
+    if longer is not None and longer[1].gap < view.gap:
+        factor, view = longer
+        for part in (point.beta, point.f, point.errors):
+            part *= factor
+    return view, parts

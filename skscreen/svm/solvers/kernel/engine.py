@@ -15,7 +15,6 @@ of the matrices of working sets no longer helps they are in double precision.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import fsum
 from typing import Protocol
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
-from skscreen.svm.certificate import Box, View
+from skscreen.svm.certificate import Box, Point, View, certify
 from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose, smallest
 
 # Size of U, and least size of a working set.
@@ -42,9 +41,6 @@ _LEFT, _SHARE = 0.1, 0.3
 # Smallest relative gap that is computed in single precision.
 DIGITS = 1e-4
 
-# Relative tolerances below which the primal value has to be known precisely.
-FINE = 1e-6
-
 # Samples are screened again when the gap is below this share of the gap at the last screening.
 _SCREEN_AT = 0.25
 
@@ -57,16 +53,6 @@ class Values(Protocol):
 
     def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
         """Write factor (K_ij - own_i - own_j) to the first columns of `out`."""
-
-
-@dataclass
-class Point:
-    """A point on some samples, arrays (m,)."""
-
-    beta: np.ndarray
-    f: np.ndarray  # scores without intercept
-    errors: np.ndarray  # bounds on their errors
-    exact: np.ndarray  # which scores no computation makes better
 
 
 # Takes the box, a point and its view; returns the box with decided samples held at their bounds.
@@ -82,11 +68,6 @@ class Engine:
         self.whole, self.max_steps = sets.own is not None, sets.max_steps
         self.values, self.square_bias = sets.values, sets.square_bias
         self.roots = np.sqrt(sets.diagonal)
-
-    @property
-    def n_steps(self) -> int:
-        """Steps of SMO and Newton's method."""
-        return self.sets.n_steps
 
     def scores(
         self, I, beta, J, double: bool = False, before: np.ndarray | None = None
@@ -142,13 +123,6 @@ class Engine:
             if J.size == 0:
                 break
             self._pass(everyone, box, point, view, J, self.tol, double=True)
-        longer = None
-        if view.gap > self.tol * view.primal:
-            longer = box.stretched(point.beta, point.f, point.errors)
-        if longer is not None and longer[1].gap < view.gap:
-            factor, view = longer
-            for part in (point.beta, point.f, point.errors):
-                part *= factor
         return view
 
     def certify(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
@@ -158,21 +132,12 @@ class Engine:
         point.errors += float(np.abs(beta - point.beta) @ self.roots) * self.roots
         point.beta[:] = beta
         everyone = np.arange(beta.size)
-        while True:
-            view, parts, losses = box.certify(beta, point.f, point.errors)
-            # Scores whose errors matter are computed in double precision.
-            digits = view.gap >= view.primal or self.tol < FINE
-            new = (parts > 0.0) & (view.gap > self.tol * view.primal) | (losses > 0.0) & digits
-            J = np.flatnonzero(new & ~point.exact)
-            if J.size == 0:
-                return view, parts
-            point.f[J], point.errors[J] = self.scores(everyone, beta, J, double=True)
-            point.exact[J] = True
+        return certify(box, point, self.tol, lambda J: self.scores(everyone, beta, J, double=True))
 
     def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
         """Whether steps are used up, or a pass did too little and `double` precision is no help."""
-        if self.n_steps >= self.max_steps or before is None:
-            return self.n_steps >= self.max_steps
+        if self.sets.n_steps >= self.max_steps or before is None:
+            return self.sets.n_steps >= self.max_steps
         # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
         # by more than to the primal value of beta = 0, perhaps far below that of the point.
         dual = before.primal - before.gap
@@ -203,7 +168,7 @@ class Engine:
             if enough is None:
                 left = _LEFT * U.size / index.size
                 enough = max(left * near.gap, _SHARE * tol * view.primal)
-            elif near.gap <= enough or self.n_steps >= self.max_steps:
+            elif near.gap <= enough or self.sets.n_steps >= self.max_steps:
                 break
             gradient = part.gradient(beta, near.slopes)
             W, eps = choose(part, beta, gradient, tol * view.primal, self.least)

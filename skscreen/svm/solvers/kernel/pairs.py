@@ -1,10 +1,10 @@
 """Problems of two classes that share kernel values: one-vs-one, and a small one of all samples.
 
 Kernel values inside a class serve all problems of that class and are computed once; those between
-two classes serve one. Of few samples they are in double precision, and a problem is solved for one
-C in one compiled call, as the time between calls would be most of it. Of more they are in single
-precision, and scores that matter for the certificate are computed in double precision. Problems of
-classes too large for a matrix are solved without one, by levels (see `engine`).
+two classes serve one. A compiled loop solves a problem for one C: the time between calls would be
+most of it. Values of few samples are in double precision. Those of more are in single precision,
+and scores that matter for the certificate are computed in double precision. Problems of classes too
+large for a matrix are solved without one, by levels (see `engine`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +12,7 @@ from functools import partial
 from itertools import pairwise
 from math import fsum
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +26,8 @@ from skscreen.samples.kernel_blocks import RBFBlocks
 from skscreen.samples.kernel_samples import Places
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.multiclass import Division, OneVsOne, first_positive
-from skscreen.svm.certificate import Box, View
-from skscreen.svm.solvers.kernel.engine import DIGITS, FINE, Engine
+from skscreen.svm.certificate import Box, Point, certify
+from skscreen.svm.solvers.kernel.engine import DIGITS, Engine
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.working_set import WorkingSets
 from skscreen.svm.solvers.solution import SampleSolution, growth
@@ -42,20 +43,24 @@ _LARGEST = 3000
 # most two-class problems have few support vectors, and scores of all samples take most of the time.
 _SET, _LOOK = 300, (1000,)
 
-# Dual variables of small problems, and samples of one with class blocks, up to which problems are
-# solved to this part of the tolerance, as that takes no time.
-_FEW, _SMALL, _MORE_DIGITS = 300, 100, 1e-4
+# Dual variables of all problems up to which they are solved to this part of the tolerance, as that
+# takes no time.
+_FEW, _MORE_DIGITS = 300, 1e-4
 
 # Exponents of an RBF kernel below which what its values lack to 1 has more digits than they have.
 _FLAT = 0.5
 
-# Share of the tolerance that the gap in single precision may use up, and of what remains of it that
-# errors of scores may.
-_SHARE, _HALF = 0.5, 0.5
+# Share of the tolerance that a pass of the compiled loop may leave.
+_SHARE = 0.8
 
-# Passes in single precision, each from scores of the last point in double precision; one is the
-# last if it leaves more than this share of the gap.
-_PASSES, _SLOW = 10, 0.7
+# Most passes, each from the certified scores of the last point, and those that are for more digits.
+# One is slow if it leaves more than this share of the gap, and raises the dual value by less than
+# this share of it; so many in a row are the last.
+_PASSES, _FOR_DIGITS = 60, 2
+_SLOW, _RISEN, _PATIENCE = 0.7, 0.01, 6
+
+# Steps of SMO, and of them for each sample, before Newton's method has its turn on few samples.
+_STEPS, _STEPS_EACH = 1000, 4
 
 # Intercept, bounds on the gap and on the primal value, and steps.
 Found = tuple[float, float, float, int]
@@ -77,7 +82,7 @@ class ClassPairs:
         division = self._division
         place = slice(None) if isinstance(division, OneVsOne) else first_positive(division)
         rows, signs = division.rows(problem)[place], division.signs(problem)[place]
-        weights = division.weights(problem)[place]
+        weights = division.labels.weights[rows]
         limit = self._max_iter or _STEPS_A_SAMPLE * rows.size
         solve, rises, before = self._blocks.pair(problem, rows), signs > 0.0, None
         beta = np.zeros(rows.size) if start is None else signs * start[place]
@@ -120,10 +125,8 @@ class SmallBlocks:
             sizes = [int(np.count_nonzero(division.signs(0) == sign)) for sign in (1.0, -1.0)]
         ends = np.concatenate([[0], np.cumsum(sizes)])
 
-        def compute() -> tuple:
-            return class_blocks(kernel.gram(X[order], 0.0), ends, free)
-
-        known = compute() if kept is None else kept.get("all", compute)
+        compute = partial(class_blocks, kernel, X[order], ends, free)
+        known: Any = compute() if kept is None else kept.get("all", compute)
         self._blocks, lengths, self._relative, self._missing = known
         self._square_bias = bias**2
         lengths = np.sqrt(lengths**2 + bias**2) if bias else lengths
@@ -133,27 +136,22 @@ class SmallBlocks:
 
     def pair(self, problem: int, rows: np.ndarray) -> Solve:
         """Return what solves a problem, whose samples of positive sign come first."""
-        return partial(self._solve, self._pairs[problem])
-
-    def _solve(self, classes, box: Box, beta, tol: float, limit: int) -> Found:
-        (first, second), blocks = classes, self._blocks
+        first, second = classes = self._pairs[problem]
+        blocks = self._blocks
         values = blocks[first, first], blocks[second, second], blocks[classes], self._square_bias
         sizes = np.concatenate([self._sizes[first], self._sizes[second]])
-        steps, b, gap, primal = loops.solve_small_pair(
-            values, box.arrays, sizes, self._relative, tol, tol * self._part, limit, beta
-        )
-        if self._missing:
-            b -= self._missing * fsum(beta)
-        return b, gap, primal, steps
+        scores = partial(loops.pair_scores, values, sizes, self._relative)
+        return partial(_solve, values, scores, None, self._part, self._missing)
 
 
 def class_blocks(
-    gram: Gram, ends: np.ndarray, free: bool
+    kernel: Kernel, X, ends: np.ndarray, free: bool
 ) -> tuple[dict[tuple[int, int], np.ndarray], np.ndarray, float, float]:
     """Return values by pairs of classes (i <= j), sizes (n,), errors over their products, the rest.
 
     The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
     """
+    gram = kernel.gram(X, 0.0)
     if gram.kernel != "rbf":
         return _split(gram.compute, ends), np.sqrt(gram.diagonal), gram.computed_error, 0.0
     blocks, largest = _split(gram.distances, ends), 0.0
@@ -198,7 +196,8 @@ class ClassBlocks:
     """Kernel values inside classes of up to `whole` samples and between them, maybe `kept`."""
 
     def __init__(self, gram: Gram, division: OneVsOne, bias: float, kept=None, whole: int = WHOLE):
-        self._gram, self._blocks, self._division = gram, gram.blocks, division
+        self._gram, self._division = gram, division
+        self._blocks: Any = gram.blocks
         self._square_bias, members, self._kept = bias**2, division.members, kept
         what = f"Kernel matrices inside {len(members):,} classes"
         nbytes = block_bytes(division, whole, inside=True)
@@ -225,7 +224,33 @@ class ClassBlocks:
         if own[0] is None or own[1] is None:
             return partial(_solve_large, Places(self._gram, rows), self._square_bias)
         values = *own, self._values(*classes), self._square_bias
-        return _Pair(values, self._blocks, rows, self._relative[:, rows]).solve
+        relative = np.ascontiguousarray(self._relative[:, rows])
+        if np.isfinite(relative[0]).all():
+            scores = partial(loops.pair_scores, values, relative[0])
+            better = partial(self._bounded, values, rows, relative[1])
+        else:
+            better = partial(self._computed, rows)
+            scores = partial(_write, better)
+        return partial(_solve, values, scores, better, 1.0, 0.0)
+
+    def _computed(self, rows, beta, J) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores and bounds for samples J of `rows` (n_pair,), by products in tiles."""
+        used = np.flatnonzero(beta)
+        f, errors = self._blocks.dot(rows[used], beta[used], rows[J], double=True)
+        f += self._square_bias * fsum(beta)
+        return f, errors + EPS * np.abs(f)
+
+    def _bounded(self, values, rows, relative, beta, J) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same by kernel values with relative errors of at most r_i + r_j."""
+        used = np.flatnonzero(beta)
+        K = self._blocks.block_double(rows[used], rows[J])
+        few, size = np.searchsorted(used, values[0].shape[0]), np.abs(beta[used])
+        # Sums over either class have terms of one sign.
+        first, second = size[:few] @ K[:few], size[few:] @ K[few:]
+        f, errors = np.empty((2, J.size))
+        bias = self._square_bias
+        loops.bounded_scores(first, second, bias, beta, relative, relative[J], f, errors)
+        return f, errors
 
     def _values(self, *classes: int) -> np.ndarray:
         """Return kernel values between two classes, kept or computed."""
@@ -242,6 +267,11 @@ class ClassBlocks:
         return out
 
 
+def _write(better: Callable, beta, f, errors) -> None:
+    """Write what `better` returns for all samples."""
+    f[:], errors[:] = better(beta, np.arange(beta.size))
+
+
 def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit: int) -> Found:
     """Solve a problem of classes too large for a matrix."""
     everyone = np.arange(beta.size)
@@ -250,114 +280,46 @@ def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit:
     engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
     found = engine.finish(box, point)
     beta[:] = point.beta
-    return found.b, found.gap, found.primal, engine.n_steps
+    return found.b, found.gap, found.primal, engine.sets.n_steps
 
 
-class _Pair:
-    """A problem of `ClassBlocks`, of samples `rows` (n_pair,).
+def _solve(
+    values: tuple, scores: Callable, better: Callable | None, part: float, missing: float,
+    box: Box, beta: np.ndarray, tol: float, limit: int,
+) -> Found:  # fmt: skip
+    """Improve beta (n_pair,) by the compiled loop, each time from certified scores.
 
-    `values` are those inside both classes, between them, and B^2; `relative` (2, n_pair) are r such
-    that relative errors are at most r_s + r_t, in single and in double precision.
+    `values` are those inside both classes, between them, and B^2; `missing` was taken off them.
+    `scores(beta, f, errors)` writes scores by these values and bounds on their errors, and
+    `better(beta, J)` returns those of samples J in double precision. Of few samples, with values in
+    double precision, there are no better ones: all are in one working set, and solved to a `part`
+    of the tolerance.
     """
-
-    def __init__(self, values: tuple, blocks, rows: np.ndarray, relative: np.ndarray):
-        self._values, self._blocks, self._rows = values, blocks, rows
-        self._relative = np.ascontiguousarray(relative)
-        self._known = bool(np.isfinite(relative[0]).all())
-
-    def solve(self, box: Box, beta, tol: float, limit: int) -> Found:
-        """Improve beta (n_pair,) by stored values, and scores in double precision that matter."""
-        f, errors = np.zeros((2, beta.size))
-        if beta.any():
-            self._scores(beta, f, errors)
-        if beta.any() and np.all(np.abs(beta) < box.high - box.low):
-            hard = self._hard_margin(box, beta, f, errors, tol)
-            if hard is not None:
-                return hard.b, hard.gap, hard.primal, 0
-        steps, before = 0, np.inf
-        tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
-        # Room for the matrix of a working set.
-        memory = np.empty((min(beta.size, _LARGEST) + loops.SMO_LANES) ** 2, np.float32)
-        for _ in range(_PASSES):
-            enough = max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
-            steps += loops.improve_pair(
-                self._values, box.arrays, beta, f, errors, self._relative[0], enough,
-                limit - steps, memory,
-            )  # fmt: skip
-            view = self._certified(box, beta, f, errors, tol)
-            if view.gap <= tol * view.primal or not view.gap < _SLOW * before or steps >= limit:
+    n, few = beta.size, better is None
+    point = Point(beta, np.zeros(n), np.zeros(n), np.zeros(n, np.bool_))
+    compute = None if better is None else partial(better, beta)
+    # Room for the matrix of a working set, whose rows are padded.
+    room = min(n, _LARGEST) * (min(n, _LARGEST) + loops.SMO_LANES)
+    memory = np.empty(room, values[0].dtype)
+    steps, slow, dual, least = 0, 0, -np.inf, np.inf
+    for turn in range(_PASSES + 1):
+        enough = tol * (part if turn < _FOR_DIGITS else 1.0)
+        if turn or beta.any():
+            scores(beta, point.f, point.errors)
+            point.exact[:] = False
+            view, _ = certify(box, point, enough, compute)
+            risen, dual = view.primal - view.gap - dual, max(dual, view.primal - view.gap)
+            fast = view.gap <= _SLOW * least or risen > _RISEN * view.gap
+            slow, least = 0 if fast else slow + 1, min(least, view.gap)
+            done = view.gap <= enough * view.primal or slow == (_PATIENCE if few else 1)
+            if done or steps >= limit or turn == _PASSES:
                 break
-            before = view.gap
-        return view.b, view.gap, view.primal, steps
-
-    def _certified(self, box: Box, beta, f, errors, tol: float) -> View:
-        """Return the certificate of a point, of scores in double precision where that matters."""
-        exact = np.zeros(beta.size, np.bool_)
-        if not self._known:
-            self._scores(beta, f, errors)
-            exact[:] = True
-        while True:
-            view, parts, _ = box.certify(beta, f, errors)
-            if view.gap <= tol * view.primal:
-                return view
-            # If the primal value is needed precisely, all losses matter.
-            if view.gap >= view.primal or tol < FINE:
-                J = np.flatnonzero(((parts > 0.0) | (beta != 0.0)) & ~exact)
-            else:
-                known = box.certify(beta, f, np.zeros(beta.size))[1]
-                J = _doubtful(known, parts, exact, tol * view.primal)
-            if J.size == 0:
-                return view
-            f[J], errors[J] = self._in_double(beta, J)
-            exact[J] = True
-
-    def _hard_margin(self, box: Box, beta, f, errors, tol: float) -> View | None:
-        """Scale beta until no score is short of its target; return the view if that is optimal."""
-        found = box.stretched(beta, f, errors)
-        if found is None or found[1].gap > tol * found[1].primal:
-            known = box.stretched(beta, f, np.zeros(beta.size))
-            if known is None or known[1].gap > tol * known[1].primal:
-                return None
-            # Errors of scores of support vectors and of samples near the margin are too large.
-            factor, view = known
-            near = (beta != 0.0) | (box.signs * (f + view.b / factor) - errors < 1.0)
-            J = np.flatnonzero(near)
-            f[J], errors[J] = self._in_double(beta, J)
-            found = box.stretched(beta, f, errors)
-        if found is None or found[1].gap > tol * found[1].primal:
-            return None
-        beta *= found[0]
-        return found[1]
-
-    def _scores(self, beta, f, errors) -> None:
-        """Write scores and error bounds, from stored kernel values if their errors are known."""
-        if self._known:
-            loops.pair_scores(self._values, beta, self._relative[0], f, errors)
-        else:
-            f[:], errors[:] = self._in_double(beta, np.arange(beta.size))
-
-    def _in_double(self, beta, J) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores and bounds for the samples J in double precision."""
-        used, rows, square_bias = np.flatnonzero(beta), self._rows, self._values[3]
-        if not self._known:
-            f, errors = self._blocks.dot(rows[used], beta[used], rows[J], double=True)
-            f += square_bias * fsum(beta)
-            return f, errors + EPS * np.abs(f)
-        K = self._blocks.block_double(rows[used], rows[J])
-        few, size = np.searchsorted(used, self._values[0].shape[0]), np.abs(beta[used])
-        relative, (f, errors) = self._relative[1], np.empty((2, J.size))
-        # Sums over either class have terms of one sign.
-        first, second = size[:few] @ K[:few], size[few:] @ K[few:]
-        loops.bounded_scores(first, second, square_bias, beta, relative, relative[J], f, errors)
-        return f, errors
-
-
-def _doubtful(known: np.ndarray, parts: np.ndarray, exact: np.ndarray, allowed: float):
-    """Return the fewest inexact samples to recompute; they add known (n,), or parts with errors."""
-    J = np.flatnonzero((parts > 0.0) & ~exact)
-    excess = (parts - known)[J]
-    order = np.argsort(excess)
-    left = allowed - known.sum() - (parts - known)[exact].sum()
-    # Use half of what is left, because better scores may also enlarge the gap.
-    few = np.searchsorted(excess[order].cumsum(), _HALF * left) if left > 0.0 else 0
-    return np.sort(J[order[few:]])
+        if few and turn:
+            ends = box.low, box.high
+            steps += loops.newton_on_few(memory, *ends, beta, view.slopes, box.free)
+            point.f = box.target - view.b - view.slopes
+        most = min(limit - steps, _STEPS + _STEPS_EACH * n) if few else limit - steps
+        enough = max(_SHARE * enough, DIGITS if not (few or turn) else 0.0)
+        steps += loops.improve_pair(values, box.arrays, beta, point.f, few, enough, most, memory)
+    b = view.b - missing * fsum(beta) if missing else view.b
+    return b, view.gap, view.primal, steps

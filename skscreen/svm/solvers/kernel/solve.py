@@ -77,7 +77,11 @@ def solve_kernel(
         problem.engine.least = _LEAST_FIRST
     point = problem.start(start, margins)
     view = problem.solve(point, screening)
-    if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
+    if (
+        view.gap > tol * view.primal
+        and problem.engine.sets.n_steps < limit
+        and not problem.engine.whole
+    ):
         point = problem.on_all(point)
         view = problem.solve(point, screening)
     if view.gap > tol * view.primal and problem.codes[losses.caps > 0.0].any():
@@ -133,7 +137,7 @@ class _Problem:
     def on_all(self, point: Point) -> Point:
         """Go on with all samples at once, in double precision, from a point of tiles."""
         # Single precision is not enough for flat kernels with a huge C, or for very few steps.
-        spent = self.engine.n_steps
+        spent = self.engine.sets.n_steps
         self.engine = self._on_all(spent)
         self.engine.sets.n_steps = spent
         return self.engine.point(np.arange(self.samples.n), point.beta)
@@ -186,18 +190,18 @@ class _Problem:
         codes[S] = np.where(alpha[S] == ends, found, UNDECIDED)
         self.codes = codes
         seconds = perf_counter() - began
-        self.history.append(screening_event("dynamic", self.engine.n_steps, codes, seconds))
+        self.history.append(screening_event("dynamic", self.engine.sets.n_steps, codes, seconds))
         return self._box()
 
     def take_back(self) -> None:
         """Take all decisions back."""
         self.codes = np.where(self.losses.caps == 0.0, ZERO, UNDECIDED).astype(np.int8)
-        self.history.append(screening_event("repair", self.engine.n_steps, self.codes, 0.0))
+        self.history.append(screening_event("repair", self.engine.sets.n_steps, self.codes, 0.0))
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
         engine, samples = self.engine, self.samples
-        left, alpha = self._limit - engine.n_steps, samples.y * point.beta
+        left, alpha = self._limit - engine.sets.n_steps, samples.y * point.beta
         engine.max_steps = engine.sets.max_steps = self._limit
         free = self.y is not None
         if left <= 0:
@@ -210,7 +214,7 @@ class _Problem:
         # Where values have rounding errors of single precision passes gain little, but gain.
         for _ in range(_PATIENCE):
             better = self.solve(other, screening=False)
-            if better.gap <= self.tol * better.primal or engine.n_steps >= engine.max_steps:
+            if better.gap <= self.tol * better.primal or engine.sets.n_steps >= engine.max_steps:
                 break
         return (other, better) if better.gap < view.gap else (point, view)
 
@@ -230,7 +234,7 @@ class _Problem:
             margins=samples.y * point.f,
             w=None,
             certificate=Certificate(view.primal, view.primal - view.gap, view.gap),
-            n_iter=engine.n_steps,
+            n_iter=engine.sets.n_steps,
             converged=bool(view.gap <= self.tol * view.primal),
             seconds=seconds,
             history=tuple(self.history),

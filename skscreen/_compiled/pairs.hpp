@@ -3,12 +3,14 @@
 // SMO runs on working sets; after each set all slopes are updated. The first set has a few samples
 // of both classes, evenly chosen, with bounds that are larger in proportion: its scores tell which
 // samples are near the margin or on its wrong side. These form the next working set, which others
-// can join later.
+// can join later. A problem of few samples has all of them in its only set.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -39,9 +41,54 @@ struct PairValues {
   }
 };
 
+// Samples of one class, by their places in it, whose beta changes, and by how much.
+struct Changed {
+  std::vector<int64_t> index;
+  std::vector<double> values;
+
+  Changed(Array<const int64_t> W, const double* changes, int64_t first, int64_t last) {
+    for (int64_t k = 0; k < W.size; ++k)
+      if (changes[k] != 0.0 && first <= W[k] && W[k] < last) {
+        index.push_back(W[k] - first);
+        values.push_back(changes[k]);
+      }
+  }
+};
+
+// Subtract from g what changes of samples of the first class add to the scores.
+template <class T>
+void subtract_first(const PairValues<T>& K, const Changed& changed, double* g) {
+  for (size_t k = 0; k < changed.index.size(); ++k) {
+    const double c = changed.values[k];
+    const T *row = K.A.row(changed.index[k]).data, *across = K.AB.row(changed.index[k]).data;
+    double* rest = g + K.m();
+    for_all(K.m(), [=](int64_t j) { g[j] -= c * row[j]; });
+    for_all(K.B.rows, [=](int64_t j) { rest[j] -= c * across[j]; });
+  }
+}
+
+// The same of the second class.
+template <class T>
+void subtract_second(const PairValues<T>& K, const Changed& changed, double* g) {
+  const int64_t count = (int64_t)changed.index.size();
+  const int64_t* index = changed.index.data();
+  const double* values = changed.values.data();
+  for (int64_t i = 0; i < K.m(); ++i) {
+    const T* row = K.AB.row(i).data;
+    g[i] -= sum_of(count, [=](int64_t k) { return values[k] * row[index[k]]; });
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    const double c = values[k];
+    const T* row = K.B.row(index[k]).data;
+    double* rest = g + K.m();
+    for_all(K.B.rows, [=](int64_t j) { rest[j] -= c * row[j]; });
+  }
+}
+
 // Differences of sums with known relative errors into `f`, and error bounds into `errors`.
 //
-// `positive` and `negative` are sums of |beta_i| K_ij over the samples of either class.
+// `positive` and `negative` are sums of |beta_i| K_ij over the samples of either class, of values
+// that are not negative.
 inline void bounded_scores(Array<const double> positive, Array<const double> negative,
                            double square_bias, Array<const double> beta,
                            Array<const double> relative, Array<const double> own, Array<double> f,
@@ -62,83 +109,70 @@ inline void bounded_scores(Array<const double> positive, Array<const double> neg
   }
 }
 
-// Samples of one class, by their places in it, whose beta changes, and by how much.
-struct Changed {
-  std::vector<int64_t> index;
-  std::vector<double> values;
-
-  Changed(Array<const int64_t> W, const double* changes, int64_t first, int64_t last) {
-    for (int64_t k = 0; k < W.size; ++k)
-      if (changes[k] != 0.0 && first <= W[k] && W[k] < last) {
-        index.push_back(W[k] - first);
-        values.push_back(changes[k]);
-      }
-  }
-};
-
-// Subtract from g what changes of samples of the first class add to the scores.
-inline void subtract_first(const PairValues<float>& K, const Changed& changed, double* g) {
-  for (size_t k = 0; k < changed.index.size(); ++k) {
-    const double c = changed.values[k];
-    const float *row = K.A.row(changed.index[k]).data, *across = K.AB.row(changed.index[k]).data;
-    double* rest = g + K.m();
-    for_all(K.m(), [=](int64_t j) { g[j] -= c * row[j]; });
-    for_all(K.B.rows, [=](int64_t j) { rest[j] -= c * across[j]; });
-  }
-}
-
-// The same of the second class.
-inline void subtract_second(const PairValues<float>& K, const Changed& changed, double* g) {
-  const int64_t count = (int64_t)changed.index.size();
-  const int64_t* index = changed.index.data();
-  const double* values = changed.values.data();
-  for (int64_t i = 0; i < K.m(); ++i) {
-    const float* row = K.AB.row(i).data;
-    g[i] -= sum_of(count, [=](int64_t k) { return values[k] * row[index[k]]; });
-  }
-  for (int64_t k = 0; k < count; ++k) {
-    const double c = values[k];
-    const float* row = K.B.row(index[k]).data;
-    double* rest = g + K.m();
-    for_all(K.B.rows, [=](int64_t j) { rest[j] -= c * row[j]; });
-  }
-}
-
-// Scores by the stored kernel values, and bounds on their errors.
-inline void pair_scores(const PairValues<float>& K, Array<const double> beta,
-                        Array<const double> relative, Array<double> f, Array<double> errors) {
-  // Sums over one class have terms of one sign.
+// Add sums of |beta_i| K_ij over the samples of either class, whose beta have one sign.
+template <class T>
+void add_class_sums(const PairValues<T>& K, Array<const double> beta, double* positive,
+                    double* negative) {
   const int64_t n = beta.size, m = K.m();
-  std::vector<double> positive(n), negative(n), sizes(n);
+  std::vector<double> sizes(n);
   std::vector<int64_t> samples(n);
   for (int64_t k = 0; k < n; ++k) {
     samples[k] = k;
     sizes[k] = -std::abs(beta[k]);
   }
   const Array<const int64_t> all{samples.data(), n};
-  subtract_first(K, Changed(all, sizes.data(), 0, m), positive.data());
-  subtract_second(K, Changed(all, sizes.data(), m, n), negative.data());
+  subtract_first(K, Changed(all, sizes.data(), 0, m), positive);
+  subtract_second(K, Changed(all, sizes.data(), m, n), negative);
+}
+
+// Scores by values with relative errors of at most r_i + r_j, and bounds on their errors.
+inline void pair_scores(const PairValues<float>& K, Array<const double> beta,
+                        Array<const double> relative, Array<double> f, Array<double> errors) {
+  const int64_t n = beta.size;
+  std::vector<double> positive(n), negative(n);
+  add_class_sums(K, beta, positive.data(), negative.data());
   bounded_scores({positive.data(), n}, {negative.data(), n}, K.square_bias, beta, relative,
                  relative, f, errors);
 }
 
+// The same by values with |K_ij| <= sizes_i sizes_j, whose errors are `relative` to that.
+inline void pair_scores(const PairValues<double>& K, Array<const double> beta,
+                        Array<const double> sizes, double relative, Array<double> f,
+                        Array<double> errors) {
+  const int64_t n = beta.size;
+  std::vector<double> negative(n);
+  std::fill_n(f.data, n, 0.0);
+  add_class_sums(K, beta, f.data, negative.data());
+  double total = 0.0, sum = 0.0, terms = 2.0;
+  for (int64_t k = 0; k < n; ++k) {
+    total += std::abs(beta[k]) * sizes[k];
+    sum += beta[k];
+    terms += beta[k] != 0.0;
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    f[k] += K.square_bias * sum - negative[k];
+    errors[k] = (relative + 0.5 * EPS * terms) * total * sizes[k] + 2.0 * EPS * (1.0 + std::abs(f[k]));
+  }
+}
+
+template <class T>
 class PairSolver {
  public:
   // The point beta with slopes g, and room for the kernel matrix of a working set.
-  PairSolver(const PairValues<float>& K, const Box& box, Array<double> beta, Array<double> g,
-             Array<float> memory)
+  PairSolver(const PairValues<T>& K, const Box& box, Array<double> beta, Array<double> g,
+             Array<T> memory)
       : K(K), box(box), beta(beta), g(g), memory(memory), n(beta.size), rank_(n), W_(n),
         inside_(n) {}
 
-  // Improve the point to a relative gap, computed in single precision; return steps taken.
-  int64_t run(double tol, int64_t steps) {
+  // Improve the point to a relative gap, in sets of near samples or all; return steps taken.
+  int64_t run(bool whole, double tol, int64_t steps) {
     int64_t taken = 0;
     double before = INF;
-    if (is_zero()) {
-      if (n > 4 * FIRST) taken = look(steps);
-      begin();
-      taken += solve_set(view(box, beta, g).b, ROUGH, steps - taken);
-    }
+    const bool fresh = is_zero();
+    if (fresh && !whole && n > 4 * FIRST) taken = look(steps);
+    // While no sample has a rank all are in the set.
+    if (fresh || whole) begin();
+    if (fresh) taken += solve_set(view(box, beta, g).b, ROUGH, steps - taken);
     double width = 0.0;
     for (int64_t k = 0; k < n; ++k) width += box.high[k] - box.low[k];
     for (int round = 0; round < ROUNDS; ++round) {
@@ -146,9 +180,10 @@ class PairSolver {
       if (now.gap <= tol * now.primal || now.gap > STALLED * before || taken >= steps) break;
       before = now.gap;
       auto [worst, weight] = rank(now.b);
-      weight = std::max(weight, 0.1 * width * std::max(size_, SMO_LANES) / n);
-      const double eps =
-          std::min(std::max(SHARE * tol * now.primal / weight, LEFT * worst), 0.5 * worst);
+      // More samples may be free in the end; of all samples in the set not many.
+      weight = std::max(weight, whole ? TINY : 0.1 * width * std::max(size_, SMO_LANES) / n);
+      const double enough = std::max(SHARE * tol * now.primal / weight, whole ? 0.0 : LEFT * worst);
+      const double eps = std::min(enough, 0.5 * worst);
       if (!grow(eps)) {
         std::fill(inside_.begin(), inside_.end(), 0);
         begin();
@@ -169,19 +204,19 @@ class PairSolver {
   // Accuracy of slopes on the first two sets.
   static constexpr double ROUGH = 2e-2;
   // A round stops at this share of the allowed gap, or of the largest violation.
-  static constexpr double SHARE = 0.5, LEFT = 0.03;
-  // Least curvature along one sample, relative to the largest, because of single precision.
-  static constexpr float LEAST_DIAGONAL = 1e-7f;
+  static constexpr double SHARE = 0.5, LEFT = 0.03, TINY = 1e-300;
+  // Least curvature along one sample, relative to the largest, because of rounding errors.
+  static constexpr T LEAST_DIAGONAL = std::numeric_limits<T>::epsilon();
   // Number of entries that are transposed together: a cache line.
   static constexpr int64_t LINE = 16;
   // Size of a new working set: a multiple of the violators and free samples, plus a constant.
   static constexpr double ROOM = 1.2;
   static constexpr int64_t MORE = 32;
 
-  const PairValues<float>& K;
+  const PairValues<T>& K;
   Box box;
   Array<double> beta, g;
-  Array<float> memory;
+  Array<T> memory;
   int64_t n;
   std::vector<double> rank_;
   // Samples of the working set, of which there are size_, and whether a sample is one.
@@ -189,7 +224,7 @@ class PairSolver {
   std::vector<uint8_t> inside_;
   int64_t size_ = 0, padded_ = 0;
 
-  Matrix<float> matrix() const {
+  Matrix<T> matrix() const {
     check_bounds(size_ * padded_ - 1, memory.size);
     return {memory.data, size_, padded_};
   }
@@ -284,10 +319,10 @@ class PairSolver {
         inside_[k] = 1;
       }
     if (padded_ == 0) return false;
-    const Matrix<float> Q = matrix();
-    const float shift = (float)K.square_bias;
+    const Matrix<T> Q = matrix();
+    const T shift = (T)K.square_bias;
     for (int64_t k = first; k < size_; ++k) {
-      std::fill(&Q(k, 0) + size_, &Q(k, 0) + padded_, 0.0f);
+      std::fill(&Q(k, 0) + size_, &Q(k, 0) + padded_, T(0));
       for (int64_t j = 0; j <= k; ++j) Q(k, j) = Q(j, k) = K(W_[k], W_[j]) + shift;
     }
     return true;
@@ -295,15 +330,15 @@ class PairSolver {
 
   // Write the kernel matrix of the working set; its first `few` samples are of the first class.
   void gather(int64_t few) {
-    const Matrix<float> Q = matrix();
-    const float shift = (float)K.square_bias;
+    const Matrix<T> Q = matrix();
+    const T shift = (T)K.square_bias;
     const int64_t m = K.m(), rest = size_ - few;
     std::vector<int32_t> first(few), second(rest);
     for (int64_t k = 0; k < few; ++k) first[k] = (int32_t)W_[k];
     for (int64_t k = 0; k < rest; ++k) second[k] = (int32_t)(W_[few + k] - m);
     for (int64_t k = 0; k < few; ++k) {
-      const float *row = K.A.row(first[k]).data, *across = K.AB.row(first[k]).data;
-      float* into = Q.row(k).data;
+      const T *row = K.A.row(first[k]).data, *across = K.AB.row(first[k]).data;
+      T* into = Q.row(k).data;
       for (int64_t j = 0; j < few; ++j) into[j] = row[first[j]] + shift;
       for (int64_t j = 0; j < rest; ++j) into[few + j] = across[second[j]] + shift;
     }
@@ -312,20 +347,20 @@ class PairSolver {
         for (int64_t k = start; k < std::min(start + LINE, few); ++k)
           Q.row(j).data[k] = Q.row(k).data[j];
     for (int64_t k = 0; k < rest; ++k) {
-      const float* row = K.B.row(second[k]).data;
-      float* into = Q.row(few + k).data + few;
+      const T* row = K.B.row(second[k]).data;
+      T* into = Q.row(few + k).data + few;
       for (int64_t j = 0; j < rest; ++j) into[j] = row[second[j]] + shift;
     }
     for (int64_t k = 0; k < size_; ++k)
-      std::fill(Q.row(k).data + size_, Q.row(k).data + padded_, 0.0f);
+      std::fill(Q.row(k).data + size_, Q.row(k).data + padded_, T(0));
   }
 
   // Solve the problem on the working set, and update all slopes; return steps taken.
   int64_t solve_set(double b, double eps, int64_t steps) {
-    const Matrix<const float> Q = matrix();
-    std::vector<float> diagonal(padded_, 1.0f);
+    const Matrix<const T> Q = matrix();
+    std::vector<T> diagonal(padded_, T(1));
     std::vector<double> low(padded_), high(padded_), part(padded_), slopes(padded_);
-    float least = LEAST_DIAGONAL;
+    T least = LEAST_DIAGONAL;
     for (int64_t k = 0; k < size_; ++k) least = std::max(least, LEAST_DIAGONAL * Q(k, k));
     for (int64_t k = 0; k < size_; ++k) {
       const int64_t i = W_[k];
@@ -335,10 +370,15 @@ class PairSolver {
       part[k] = beta[i];
       slopes[k] = g[i] - b;
     }
-    Smo<float> smo(Q, {diagonal.data(), padded_}, {low.data(), padded_}, {high.data(), padded_},
+    Smo<T> smo(Q, {diagonal.data(), padded_}, {low.data(), padded_}, {high.data(), padded_},
             {part.data(), padded_}, {slopes.data(), padded_});
     const int64_t taken =
         box.free ? smo.with_offset(eps, steps) : smo.without_offset(eps, steps);
+    if (size_ == n) {
+      std::copy_n(part.begin(), n, beta.data);
+      for (int64_t k = 0; k < n; ++k) g[k] = slopes[k] + b;
+      return taken;
+    }
     double total = 0.0;
     for (int64_t k = 0; k < size_; ++k) {
       const double now = part[k];
@@ -355,15 +395,16 @@ class PairSolver {
   }
 };
 
-// Improve a point to a relative gap as scores show it; replace f by its scores, within errors.
-inline int64_t improve_pair(const PairValues<float>& K, const Box& box, Array<double> beta,
-                            Array<double> f, Array<double> errors, Array<const double> relative,
-                            double tol, int64_t steps, Array<float> memory) {
+// Improve a point with scores f to a relative gap, as updated scores show it; return steps taken.
+//
+// If the set is `whole`, its matrix is left in `memory`.
+template <class T>
+int64_t improve_pair(const PairValues<T>& K, const Box& box, Array<double> beta,
+                     Array<const double> f, bool whole, double tol, int64_t steps,
+                     Array<T> memory) {
   std::vector<double> g(beta.size);
   for (int64_t k = 0; k < beta.size; ++k) g[k] = box.target[k] - f[k];
-  const int64_t taken = PairSolver(K, box, beta, {g.data(), beta.size}, memory).run(tol, steps);
-  pair_scores(K, beta, relative, f, errors);
-  return taken;
+  return PairSolver<T>(K, box, beta, {g.data(), beta.size}, memory).run(whole, tol, steps);
 }
 
 }  // namespace skscreen
