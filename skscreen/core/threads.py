@@ -72,12 +72,16 @@ def threads_pay(n_values: int) -> bool:
 
 
 def in_threads(
-    work: Callable[[Iterable[slice]], None], size: int, step: int, n_values: int
+    work: Callable[[Iterable[slice]], None],
+    size: int,
+    step: int,
+    n_values: int,
+    blas: bool = True,
 ) -> None:
     """Call `work` with parts of 0, ..., size - 1, in threads where that pays.
 
-    Parts begin at multiples of `step`, however many threads there are. BLAS has one thread in any
-    case, because its sums depend on how many it has.
+    Parts begin at multiples of `step`, however many threads there are. BLAS, if it is called, has
+    one thread in any case, because its sums depend on how many it has.
 
     Parameters
     ----------
@@ -86,9 +90,11 @@ def in_threads(
     size, step : int
     n_values : int
         Kernel values that it needs in all.
+    blas : bool
+        Whether it calls BLAS.
     """
     n = min(n_threads(), -(-size // step)) if threads_pay(n_values) else 1
-    with _one_blas_thread():
+    with _one_blas_thread() if blas else nullcontext():
         if n == 1:
             work([slice(0, size)])
             return

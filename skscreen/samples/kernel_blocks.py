@@ -95,7 +95,8 @@ class RBFRows:
         squares = np.einsum("ij,ij->i", rows, rows)
         self._double[:, d], self._double[:, d + 1] = 1.0, -squares
         self.squares, self.far, self.very_far = squares, squares > _FAR, squares > _VERY_FAR
-        self.any_far = bool(self.far.any())
+        self.any_far, self._kind = bool(self.far.any()), self.far.astype(np.int8) + self.very_far
+        self._own: dict[tuple[bool, bool], np.ndarray] = {}
         # Entries of each row that are not zero.
         self._terms = np.count_nonzero(rows, axis=1)
         self._single = np.empty((self.n, d + 4), np.float32)
@@ -146,12 +147,23 @@ class RBFRows:
         errors = 0.5 * unit * _POWER_AND_SUM + exponents * self.squares[index]
         return np.where(self.very_far[index], np.inf, _SECOND_ORDER * errors)
 
-    def kinds(self, index: np.ndarray) -> list[np.ndarray]:
-        """Return where samples are near the centre, far and very far."""
-        if not self.any_far:
-            return [np.arange(index.size)]
-        kind = self.far[index].astype(np.int8) + self.very_far[index]
-        return [np.flatnonzero(kind == which) for which in (NEAR, FAR, VERY_FAR)]
+    def kinds(self, index: np.ndarray) -> list[tuple[int, np.ndarray | slice]]:
+        """Return how far from the centre samples are, and which ones of them."""
+        kind = self._kind[index] if self.any_far else self._kind[:0]
+        nearest = int(kind.min(initial=VERY_FAR)) if kind.size else NEAR
+        farthest = int(kind.max(initial=NEAR))
+        if nearest == farthest:
+            return [(nearest, slice(None))]
+        some = ((which, np.flatnonzero(kind == which)) for which in (NEAR, FAR, VERY_FAR))
+        return [(which, places) for which, places in some if places.size]
+
+    def own(self, double: bool, in_groups: bool) -> np.ndarray:
+        """Return |a|^2 of all rows, and errors of their exponents, (n, 2)."""
+        key = double, in_groups
+        if key not in self._own:
+            errors = self.exponent_errors(np.arange(self.n), double, in_groups)
+            self._own[key] = np.stack([self.squares, errors], axis=1)
+        return self._own[key]
 
     def right(self, index: np.ndarray, double: bool) -> np.ndarray:
         """Return augmented rows for the right side of a product, of the most rows."""
@@ -188,23 +200,22 @@ class RBFBlocks:
         I, c = I[order], np.asarray(c, np.float64)[order] / unit
         out, errors = np.zeros(J.size), np.full(J.size, _TINIEST * float(np.abs(c).sum()))
         kinds = self.B.kinds(J)
-        for left, rows in enumerate(self.A.kinds(I)):
-            for right, columns in enumerate(kinds):
-                farthest = max(left, right)
-                if not rows.size or not columns.size or {left, right} == {NEAR, VERY_FAR}:
+        for left, rows in self.A.kinds(I) if I.size and J.size else ():
+            for right, columns in kinds:
+                if {left, right} == {NEAR, VERY_FAR}:
                     continue
-                if farthest == VERY_FAR:
+                if max(left, right) == VERY_FAR:
                     part, error = self._add_differences(I[rows], c[rows], J[columns])
                 else:
-                    in_double = double or farthest == FAR
+                    in_double = double or max(left, right) == FAR
                     part, error = self._add(I[rows], c[rows], J[columns], in_double)
                 out[columns] += part
                 errors[columns] += error
         return unit * out, unit * errors
 
     def _add(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
-        tiles, total = self._tiles, _Total(self.A, self.B, I, c, J, double)
-        total.own[:, 1] = self.A.exponent_errors(I, double, tiles is not None)
+        tiles = self._tiles
+        total = _Total(self.A.own(double, tiles is not None)[I], self.B, c, J, double)
         if tiles is None:
             rows = partial(self.B.right, double=double)
             return total.of_tiles(self.A.left(I, double), J, rows, _product)
@@ -217,18 +228,19 @@ class RBFBlocks:
                     total.n_negative, total.own, *total.of_columns(part),
                 )  # fmt: skip
 
-        in_threads(work, J.size, left.width, I.size * J.size)
+        in_threads(work, J.size, left.width, I.size * J.size, blas=False)
         return total.values, total.errors
 
     def _add_differences(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
         (A, B), d = (self.A, self.B), self.A.d
-        total = _Total(A, B, I, c, J, True)
+        own = np.stack([A.squares[I], np.zeros(I.size)], axis=1)
+        total = _Total(own, B, c, J, True)
         left, right = A.right(I, True)[:, :d], lambda J: B.right(J, True)[:, :d]
         values, errors = total.of_tiles(left, J, right, _squared_distances)
         lengths, weights = np.sqrt(B.squares[J]), total.weights
         each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
-        own = float(weights @ np.sqrt(A.squares[I]))
-        return values, errors + UNIT * (each * weights.sum() + _ROWS * own)
+        lengths = float(weights @ np.sqrt(A.squares[I]))
+        return values, errors + UNIT * (each * weights.sum() + _ROWS * lengths)
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
@@ -261,7 +273,7 @@ class RBFBlocks:
                     left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
                 )
 
-        in_threads(work, I.size, _ROWS_AT_ONCE, I.size * J.size)
+        in_threads(work, I.size, _ROWS_AT_ONCE, I.size * J.size, blas=False)
 
     def _replace_far(self, I, J, out: np.ndarray) -> None:
         """Write what single precision is not good enough for."""
@@ -319,15 +331,17 @@ class RBFBlocks:
 
 
 class _Total:
-    """Sums over rows I of A with weights c, negative ones first, for rows J of B; error bounds."""
+    """Sums with weights c, negative ones first, for rows J of B; bounds on their errors.
 
-    def __init__(self, A: RBFRows, B: RBFRows, I, c, J, double: bool):
+    Of the rows that are added up `own` (n, 2) are |a|^2 and errors of exponents.
+    """
+
+    def __init__(self, own: np.ndarray, B: RBFRows, c, J, double: bool):
         self.weights = np.abs(c).astype(np.float64 if double else np.float32)
         self.n_negative, unit = int(np.count_nonzero(c <= 0.0)), UNIT if double else UNIT_SINGLE
-        # Of a row, |a|^2 and errors of exponents.
-        self.own = np.stack([A.squares[I], np.zeros(I.size)], axis=1)
+        self.own = own
         self._other, self._bound = B.squares[J], (_SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
-        self.values, self.errors = np.zeros((2, J.size))
+        self.values, self.errors = np.zeros(J.size), np.zeros(J.size)
 
     def of_columns(self, part: slice) -> tuple:
         """Return what loops take for some columns: |b|^2, units of errors, sums and bounds."""

@@ -97,7 +97,7 @@ def test_one_thread_is_used_where_a_limit_or_others_say_so(monkeypatch):
 def test_n_jobs_limits_the_threads_of_kernel_values(n_jobs, expected, monkeypatch):
     seen, tiles = [], kernel_blocks.in_threads
     monkeypatch.setattr(
-        kernel_blocks, "in_threads", lambda *a: seen.append(n_threads()) or tiles(*a)
+        kernel_blocks, "in_threads", lambda *a, **k: seen.append(n_threads()) or tiles(*a, **k)
     )
     X, y = make_classification(2500, random_state=0)
     with threadpool_limits(2):
