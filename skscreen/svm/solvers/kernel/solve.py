@@ -4,6 +4,7 @@ from time import perf_counter
 
 import numpy as np
 
+from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
@@ -17,7 +18,7 @@ from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.engine import DIGITS, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
-from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets, row_length
+from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto",)
@@ -119,7 +120,7 @@ class _Problem:
         gram, diagonal = samples.gram, samples.diagonal
         # For the largest set, as only what is written to takes memory.
         m = min(gram.n, LARGEST)
-        memory = np.empty(m * row_length(m), np.float32)
+        memory = np.empty(m * (m + loops.SMO_LANES), np.float32)
         own, shifts = np.zeros(gram.n), self.whole.shifts
         if self.y is not None:
             # A free intercept takes up what is next to the first sample. Single precision would

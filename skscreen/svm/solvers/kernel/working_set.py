@@ -63,8 +63,9 @@ class WorkingSets:
 
     def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
         """Return beta (m,) of samples W, from slopes g, with slopes no further apart than eps."""
-        m = W.size
-        n, unit = row_length(m), self._unit
+        m, unit = W.size, self._unit
+        # Rows are padded to a multiple of the lanes.
+        n = m + -m % loops.SMO_LANES
         if self._memory.size < m * n:
             # Fresh memory comes page by page, which takes as long as filling it.
             self._memory = np.empty(m * n, self._memory.dtype)
@@ -94,11 +95,6 @@ class WorkingSets:
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
         return np.clip(beta[:m] / unit, box.low, box.high)
-
-
-def row_length(m: int) -> int:
-    """Return the length of rows of the matrix of m samples, with their padding."""
-    return -(-m // loops.SMO_LANES) * loops.SMO_LANES
 
 
 def choose(
