@@ -50,6 +50,7 @@ struct Box {
   // The largest contribution to the gap: convex in the slope, so largest at an end.
   double slackness(int64_t k, double beta, double g, double error) const {
     if (!smooth()) return std::max((high[k] - beta) * (g + error), (low[k] - beta) * (g - error));
+    if (error == 0.0) return lacks(k, beta, g);
     return std::max(lacks(k, beta, g + error), lacks(k, beta, g - error));
   }
 
@@ -67,7 +68,7 @@ struct View {
 // The b that minimises the primal for slopes g without it: a weighted quantile, or a root.
 inline double best_intercept(const Box& box, Array<const double> g) {
   std::vector<double> kinks, weights, signs;
-  weights.reserve(box.size());
+  for (auto* part : {&kinks, &weights, &signs}) part->reserve(box.size());
   double level = box.outer_sum;
   for (int64_t k = 0; k < box.size(); ++k) {
     if (!box.smooth()) {

@@ -156,12 +156,20 @@ inline void balance_in(Array<const int64_t> order, double missing, Array<const d
   }
 }
 
-// The sums of slacknesses, terms that are not negative, and of losses: samples/losses.py.
+// The sums of slacknesses, terms that are not negative, and of losses: samples/losses.py. Slacknesses
+// are the largest for margins that are off by `width`, if there is one.
 inline std::pair<double, double> certify(Array<const double> lacks, Array<const double> alpha,
-                                         Array<const double> caps, Array<const double> shifts) {
+                                         Array<const double> caps, Array<const double> shifts,
+                                         Array<const double> width) {
   double gap = 0.0, loss = 0.0;
   for (int64_t i = 0; i < lacks.size; ++i) {
-    gap += hinge_slackness(lacks[i], alpha[i], caps[i], shifts[i]);
+    if (width.size == 0) {
+      gap += hinge_slackness(lacks[i], alpha[i], caps[i], shifts[i]);
+    } else {
+      // Convex in the margin, so largest at an end.
+      gap += std::max(hinge_slackness(lacks[i] - width[i], alpha[i], caps[i], shifts[i]),
+                      hinge_slackness(lacks[i] + width[i], alpha[i], caps[i], shifts[i]));
+    }
     double best = lacks[i] > 0.0 ? caps[i] : 0.0;
     if (shifts[i] > 0.0) best = std::min(std::max(lacks[i] / shifts[i], 0.0), caps[i]);
     loss += best * (lacks[i] - 0.5 * shifts[i] * best);

@@ -16,7 +16,6 @@ static double between(Reals norms, Reals sizes, Reals thresholds, Reals alpha0, 
 }
 
 void bind_svm_screening(nb::module_& m) {
-  m.def("largest_slackness", &largest_slackness, ReleaseGIL());
   m.def("pencil_radius", [](double constant, double linear, double quadratic, double t,
                             double shift) {
     return Pencil{constant, linear, quadratic, shift}.radius(t);

@@ -10,18 +10,6 @@
 
 namespace skscreen {
 
-// Sum of kappa_i, for all margins that are off by `width`.
-inline double largest_slackness(Array<const double> lacks, Array<const double> width,
-                                Array<const double> alpha, Array<const double> caps,
-                                Array<const double> shifts) {
-  double total = 0.0;
-  for (int64_t i = 0; i < lacks.size; ++i)
-    // Convex in the margin, so largest at an end.
-    total += std::max(hinge_slackness(lacks[i] - width[i], alpha[i], caps[i], shifts[i]),
-                      hinge_slackness(lacks[i] + width[i], alpha[i], caps[i], shifts[i]));
-  return total;
-}
-
 // Balls between two, of squared radius constant + linear t + quadratic t^2, and the rounding error
 // `shift` of their centres: see Segment in svm/screening/bounds.py.
 struct Pencil {

@@ -7,6 +7,9 @@ import numpy as np
 
 from skscreen._compiled import samples
 
+# Margins without errors.
+_EXACT = np.empty(0)
+
 
 @dataclass(frozen=True)
 class SampleLosses:
@@ -34,9 +37,14 @@ class SampleLosses:
         """Return t_i - m_i, what margins (with an intercept, where there are labels) lack."""
         return self.thresholds - (margins if y is None else margins + b * y)
 
-    def certify(self, short: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
-        """Return the sums of slacknesses, terms that are not negative, and of losses."""
-        return samples.certify(short, alpha, self.caps, self.shifts)
+    def certify(
+        self, short: np.ndarray, alpha: np.ndarray, width: np.ndarray = _EXACT
+    ) -> tuple[float, float]:
+        """Return the sums of slacknesses, terms that are not negative, and of losses.
+
+        Slacknesses are the largest for margins that may be off by `width` (n,).
+        """
+        return samples.certify(short, alpha, self.caps, self.shifts, width)
 
     def gain(self, alpha: np.ndarray) -> float:
         """Return what the dual has beside -1/2 |sum_i alpha_i z_i|^2."""

@@ -20,7 +20,6 @@ from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import (
     SampleBall,
     gap_ball,
-    gradient_target,
     intersection_target,
     reference,
     scaled_gap_ball,
@@ -33,7 +32,7 @@ from skscreen.svm.solvers.hinge import HingeTerms
 SETS = ("cancer", "wine", "rbf", "weighted", "blobs")
 RATIOS = (0.5, 0.9, 1.0, 1.02, 1.1, 2.0, 10.0, 100.0)
 EXTREMES = (np.minimum, np.maximum)
-TESTS = ("ball1", "ball2", "intersection", "gradient", "inside")
+TESTS = ("ball1", "ball2", "intersection", "inside")
 
 
 @st.composite
@@ -135,7 +134,7 @@ def decisions(ref, rho, test, Q):
     if test == "ball1":
         extremes = ball_test(scaled_gap_ball(ref, rho), ref.norms)
     else:
-        target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
+        target = intersection_target(ref, rho)
         balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
         if test == "intersection":
             extremes = intersection_test(balls, ref.norms)

@@ -86,7 +86,7 @@ class Reference:
         width, free = abs(scale) * self.shift * self.norms, self.signs is not None
         if free:
             width += SLACK * EPS * np.abs(losses.thresholds - short)
-        total = loops.largest_slackness(short, width, alpha, losses.caps, losses.shifts)
+        total = losses.certify(short, alpha, width)[0]
         if share > 0.0:
             rooms = _rooms(alpha, losses.caps)
             total += share * float(rooms @ (np.abs(short) + width + losses.shifts * rooms))
@@ -205,16 +205,8 @@ def intersection_target(reference: Reference, rho: float) -> np.ndarray:
 
     s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2.
     """
-    return _target(reference, rho, 0.5 * (1.0 + rho) * reference.margins)
-
-
-def gradient_target(reference: Reference, rho: float) -> np.ndarray:
-    """Dual variables C_i s_i for a subgradient s at w0: BT2 is then GB, w0 - g/2 and |g|/2."""
-    return _target(reference, rho, reference.margins)
-
-
-def _target(reference: Reference, rho: float, margins: np.ndarray) -> np.ndarray:
-    short, caps = reference.losses.short(margins), rho * reference.losses.caps
+    middle, caps = 0.5 * (1.0 + rho) * reference.margins, rho * reference.losses.caps
+    short = reference.losses.short(middle)
     if reference.signs is not None:
         return balanced_target(short, caps, reference.signs)
     return np.where(short > 0.0, caps, 0.0)

@@ -31,7 +31,6 @@ from benchmarks.support.environment import environment
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.screening.bounds import (
     gap_ball,
-    gradient_target,
     intersection_target,
     path_gap,
     reference,
@@ -51,7 +50,7 @@ from tests.proofs.safety.sample_problems import KINDS, data
 
 FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
 NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
-TESTS = ("ball1", "ball2", "intersection", "gradient", "dynamic", "between")
+TESTS = ("ball1", "ball2", "intersection", "dynamic", "between")
 FREE_TESTS = tuple(f"{test}, free" for test in (*TESTS, "inside"))
 ALL_TESTS = TESTS + FREE_TESTS
 
@@ -139,7 +138,7 @@ def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
         balls["between"] = gap_ball(ends)
     if test in balls:
         return ball_test(shrunken(balls[test], shrink), ref.norms)
-    target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
+    target = intersection_target(ref, rho)
     pencil = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
     if test == "intersection" and shrink == 1.0:
         return intersection_test(pencil, ref.norms)

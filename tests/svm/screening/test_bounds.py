@@ -14,7 +14,6 @@ from skscreen.svm.screening.bounds import (
     SampleBall,
     Segment,
     gap_ball,
-    gradient_target,
     intersection_target,
     reference,
     scaled_gap_ball,
@@ -77,6 +76,11 @@ def reference_at(name, C, relative_gap=0.0, seed=0):
 def path_ball(ref, rho):
     """BT1 as printed: for references that are optimal."""
     return SampleBall(0.5 * (1.0 + rho) * ref.margins, 0.5 * abs(rho - 1.0) * np.sqrt(ref.square))
+
+
+def gradient_target(ref, rho):
+    """C_i s_i for a subgradient s at w0: BT2 is then GB, w0 - g/2 and |g|/2."""
+    return np.where(ref.margins < 1.0, rho * ref.losses.caps, 0.0)
 
 
 def extremes(name, ref, rho, test):

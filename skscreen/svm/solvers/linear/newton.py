@@ -53,11 +53,11 @@ _MOST_FAILURES, _LITTLE, _MOST_LOST = 8, 0.9, 3
 # Share of its slackness, and of the tolerance, that a problem may leave to its dual variables.
 _INEXACT, _SHARE = 0.1, 0.5
 
-# A start from nothing, without zones, is found on this share of the samples, if that is so many for
-# each weight, to this gap and in so many steps.
-_PART, _ROWS_A_WEIGHT, _ROUGH, _MOST_ROUGH = 0.1, 3, 1e-3, 20
-# Else by so many epochs of coordinate descent: fewer samples say little about the others.
-_EPOCHS = 5
+# Without zones a start from nothing is found on this share of at least so many samples, to this gap
+# and in so many steps,
+_PART, _MANY_SAMPLES, _ROUGH, _MOST_ROUGH = 0.1, 20_000, 1e-3, 20
+# or by so many epochs of coordinate descent, with fewer samples than this for each weight.
+_EPOCHS, _ROWS_A_WEIGHT = 5, 10
 
 # Width of the first zones over the relative gap, and the smallest and largest one, in units of the
 # margin.
@@ -75,9 +75,13 @@ _FEW, _MANY = 4, 15
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
     smooth = state.losses.smooth
-    w = _from_nothing(state, tol, max_iter) if smooth and not state.alpha.any() else None
-    if w is None:
-        w = _from_dual(state)
+    new = smooth and not state.alpha.any()
+    if new and state.samples.n < _ROWS_A_WEIGHT * state.samples.n_features:
+        coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
+    state.begin(LENGTH)
+    w = _from_dual(state)
+    if new and state.samples.n >= _MANY_SAMPLES:
+        w = _from_part(state, w, max_iter)
     zones, part, failures = None if smooth else _Zones(state), None, 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
         # One problem is all there is without zones.
@@ -107,8 +111,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
 
 
 def _from_dual(state: SampleState) -> np.ndarray:
-    """Begin with the best multiple of the weights (d,) of the dual variables; return it."""
-    state.begin(LENGTH)
+    """Evaluate the best multiple of the weights (d,) of the dual variables; return it."""
     w, centre = state.best_multiple(), state.centre
     state.evaluate(w)
     if state.centre != centre:
@@ -116,15 +119,11 @@ def _from_dual(state: SampleState) -> np.ndarray:
     return w
 
 
-def _from_nothing(state: SampleState, tol: float, max_iter: int) -> np.ndarray | None:
-    """Return weights (d,) that are good for some samples, or None after a few sweeps over all."""
-    samples, count = state.samples, int(_PART * state.samples.n)
-    if count < _ROWS_A_WEIGHT * samples.n_features:
-        coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
-        return None
-    state.begin(LENGTH)
-    some = np.sort(np.random.default_rng(0).choice(samples.n, count, replace=False))
-    part = _Undecided(state, some, state.u, samples.n / count)
+def _from_part(state: SampleState, w: np.ndarray, max_iter: int) -> np.ndarray:
+    """Return weights (d,) that are good for some of the samples, from some."""
+    n = state.samples.n
+    some = np.sort(np.random.default_rng(0).choice(n, int(_PART * n), replace=False))
+    part = _Undecided(state, some, w, 1.0 / _PART)
     part.follow(state)
     # A half of few steps is left for all samples.
     state.n_iter += part.minimise(1.0, _ROUGH, min(_MOST_ROUGH, max_iter // 2))[0]

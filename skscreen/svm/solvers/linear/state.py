@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skscreen._compiled import samples as loops
 from skscreen.core.ball import gap_radius
 from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.certificate import Box
 from skscreen.svm.screening.bounds import SampleBall, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
@@ -35,8 +35,6 @@ from skscreen.svm.solvers.solution import SampleSolution
 _SOLVED = 0.3
 # Largest factor of weights, for margins that are short by rounding errors.
 _STRETCHED = 1.0 + 1e-6
-# Rounds that balance dual variables by those inside their box.
-_ROUNDS = 4
 # Rounding error of a sum, in EPS of the sum of the sizes of its terms.
 _ROUNDED = 4.0
 
@@ -65,7 +63,7 @@ class SampleState:
         self._own, self._norms = samples, samples.norms
         self.samples, self.losses, self.caps = samples, losses, (caps := losses.caps)
         self._signs, self.centre = samples.y if free else None, 0.0
-        self._terms = HingeTerms(losses, self._signs)
+        self._terms, self._box = HingeTerms(losses, self._signs), Box.of(losses, samples.y, free)
         self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
         if not free:
@@ -110,7 +108,7 @@ class SampleState:
             # Many solves start from 0.
             margins = samples.margins(w) if w.any() else np.zeros(samples.n)
             self.short = self.losses.short(margins)
-            self._see(self._point(self.alpha.copy(), margins, self.short, w, self.u))
+            self._see(self._point(self.alpha.copy(), margins, w, self.u))
         else:
             self._evaluate_free(w)
         return self.relative_gap
@@ -122,50 +120,44 @@ class SampleState:
         self.short = self.thresholds - margins - move * y
         gap, _ = self.losses.certify(self.short, self.alpha)
         gap += 0.5 * float(np.sum((weights - self.u) ** 2))
-        b = self._terms.best_intercept(margins)
-        short = self._terms.short(margins, b)
-        alpha = self._balanced(short)
-        moved = alpha - self.alpha
-        own = self.u[:-1]
-        if moved.any():
-            own = own + samples.combine(moved)[:-1]
-        elif weights is self.u:
-            own = w
-        self._see(self._point(alpha, margins, short, w, own, b))
+        alpha, own = self.alpha.copy(), w if weights is self.u else self.u[:-1]
+        if abs(float((y * alpha).sum())) > _ROUNDED * EPS * float(alpha.sum()):
+            alpha = y * self._box.balanced(y * alpha)
+            own = self.u[:-1] + samples.combine(alpha - self.alpha)[:-1]
+        self._see(self._point(alpha, margins, w, own))
         if gap <= _SOLVED * self.gap:
             self.centre += move
             self.short -= move * y
 
-    def _point(self, alpha, margins, short, w, own, b=0.0) -> Point:
+    def _point(
+        self, alpha: np.ndarray, margins: np.ndarray, w: np.ndarray, own: np.ndarray
+    ) -> Point:
         """Return a point with its certificate; `own` (d,) are the weights of alpha."""
-        # The gap is the sum of all slacknesses, which are not negative, so nothing cancels.
-        slackness, loss = self.losses.certify(short, alpha)
-        primal, apart = 0.5 * float(w @ w) + loss, 0.0
-        gap, dual = slackness, self.losses.gain(alpha) - 0.5 * float(own @ own)
+        y = self.samples.y
+        view = self._box.view(y * alpha, y * margins)
+        gap, apart = view.gap, 0.0
+        primal = 0.5 * float(w @ w) + float(self._box.losses(view.slopes).sum())
         if own is not w:
             apart = float(np.linalg.norm(w - own))
             gap += 0.5 * apart**2 + _ROUNDED * EPS * primal
-        return Point(alpha, margins, w, b, Certificate(primal, dual, gap), apart)
+        dual = self.losses.gain(alpha) - 0.5 * float(own @ own)
+        return Point(alpha, margins, w, view.b, Certificate(primal, dual, gap), apart)
 
     def stretch(self, tol: float) -> None:
         """Scale weights up until no margin is short by a rounding error, if it pays."""
         # With a huge C it costs more than the tolerance, slightly longer weights nothing.
-        best, thresholds = self.best, self.losses.thresholds
+        best, y = self.best, self.samples.y
         if self.relative_gap <= tol:
             return
-        margins = thresholds - self._terms.short(best.margins, best.b)
-        least = margins - 2.0 * self._own.rounding(best.w, best.b)
-        if not ((least > 0.0).all() and (thresholds > 0.0).all()):
+        errors = 2.0 * self._own.rounding(best.w, best.b)
+        longer = self._box.stretched(y * best.alpha, y * best.margins, errors)
+        if longer is None or not 1.0 < (factor := longer[0]) <= _STRETCHED:
             return
-        factor = float((thresholds / least).max())
-        if not 1.0 < factor <= _STRETCHED:
-            return
-        w, short = factor * best.w, thresholds - factor * margins
-        own = self._own.combine(best.alpha)
-        longer = self._point(best.alpha, factor * best.margins, short, w, own, factor * best.b)
-        if longer.certificate.gap < best.certificate.gap:
+        alpha, w = factor * best.alpha, factor * best.w
+        point = self._point(alpha, factor * best.margins, w, self._own.combine(alpha))
+        if point.certificate.gap < best.certificate.gap:
             self.stretched = True
-            self._see(longer)
+            self._see(point)
 
     def _see(self, point: Point) -> None:
         """Make a point the last one, and the best one if it is."""
@@ -173,25 +165,6 @@ class SampleState:
         self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
         if self.gap <= self.best.certificate.gap:
             self.best = point
-
-    def _balanced(self, short: np.ndarray) -> np.ndarray:
-        """Return alpha (n,) that balance: those inside move, then those nearest to the kink."""
-        y, alpha, undecided = self.samples.y, self.alpha.copy(), self.undecided()
-        rounding = _ROUNDED * EPS * float(alpha.sum())
-        inside = undecided[((alpha > 0.0) & (alpha < self.caps))[undecided]]
-        # A shift of the intercept moves dual variables by the inverse shifts of their losses.
-        share = 1.0 / self.losses.shifts[inside] if self.losses.smooth else np.ones(inside.size)
-        missing = -float((y * alpha).sum())
-        for _ in range(_ROUNDS):
-            if abs(missing) <= rounding or not inside.size:
-                break
-            moved = alpha[inside] + missing * y[inside] * share / float(share.sum())
-            alpha[inside] = np.clip(moved, 0.0, self.caps[inside])
-            missing = -float((y * alpha).sum())
-        if abs(missing) > rounding:
-            order = undecided[np.argsort(np.abs(short[undecided]))]
-            loops.balance_in(order, missing, y, self.caps, alpha)
-        return alpha
 
     @property
     def relative_gap(self) -> float:
