@@ -49,6 +49,8 @@ _EAGER = 0.25
 _SETTLED = 1.2
 # Largest ratio of active samples to those inside the box at which a move on the face is tried.
 _NEARLY_ALL = 1.5
+# Epochs left from which on more free samples than features are moved to bounds.
+_SLOW = 300.0
 # Typical number of products with the free samples in a move.
 _WORTH_MOVING = 20.0
 # Least work of the sweeps after a move, in epochs, and as a share of the work of the move.
@@ -109,7 +111,9 @@ def coordinate_descent(
         active = np.empty(samples.n, np.int64)
         n_active = loops.active_samples(slopes, losses.caps, state.alpha, state.codes, rest, active)
         active = active[:n_active]
-        on_faces = _move_on_face(faces, state, active.size, max_iter - state.n_iter, left / whole)
+        on_faces = _move_on_face(
+            faces, state, active.size, max_iter - state.n_iter, left / whole, history[-1][0]
+        )
         if on_faces:
             pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
@@ -143,7 +147,7 @@ def coordinate_descent(
 
 
 def _move_on_face(
-    faces: FaceSteps, state: SampleState, n_active: int, most: int, left: float
+    faces: FaceSteps, state: SampleState, n_active: int, most: int, left: float, done: float
 ) -> float:
     """Move the free samples together if hardly any others are active; return the work done."""
     n_free = np.count_nonzero(state.inside())
@@ -152,6 +156,8 @@ def _move_on_face(
         return 0.0
     # With more free samples than features, and without shifts, the optimum on a face is not unique.
     is_point = n_free <= state.samples.n_features or state.losses.shifts.any()
+    if not is_point and left > _SLOW:
+        return faces.slide(0.5 * done)
     if n_active > _NEARLY_ALL * n_free or not is_point:
         return 0.0
     return faces.move(most)

@@ -7,6 +7,10 @@ the gradient projection method of Moré and Toraldo (1991), other steps, here sw
 face. While it is still wrong, the result of conjugate gradients lies outside the box, and the next
 ones are stopped earlier.
 
+With more samples inside the box than features the margins determine no single point of the face,
+and the dual is linear along some directions. Sweeps follow these by steps of equal size, to bounds
+that may be thousands of sweeps away (large C, few features); here one step goes to the first bound.
+
 References
 ----------
 J. J. Moré, G. Toraldo (1991), On the solution of large quadratic programming problems with bound
@@ -25,6 +29,11 @@ _FIRST, _LEAST, _MOST = 1e-2, 1e-5, 0.1
 
 # The share falls by this factor after a move of at least `_GOOD` of the full length, else it rises.
 _FACTOR, _GOOD = 10.0, 0.5
+
+# Work of a projection, in units of reading an entry: for each multiplication, and fixed.
+_PROJECTION, _FIXED = 4.0, 1e5
+# Share of slopes that is left by rounding errors of a projection.
+_ROUNDED = 1e-12
 
 # Largest number of faces in a move: variables that reach a bound stay, and the others move again.
 _FACES = 6
@@ -59,6 +68,35 @@ class FaceSteps:
         state.n_iter += min(count, most)
         return 2.0 * count * float(self._costs[E].sum())
 
+    def slide(self, most: float) -> float:
+        """Move along directions that leave all margins as they are, to bounds; returns the work."""
+        state, samples, work = self._state, self._state.samples, 0.0
+        E, d = np.flatnonzero(state.inside()), samples.n_features
+        if _work(E.size, d) > most:
+            return 0.0
+        Z = samples.scaled_rows(E, np.ones(E.size))
+        Z = Z.toarray() if samples.is_sparse else Z
+        while E.size > d and work < most:
+            alpha, caps, slope = state.alpha[E], state.caps[E], state.short[E]
+            step = slope - Z @ np.linalg.lstsq(Z, slope, rcond=None)[0]
+            gain, curvature = float(step @ slope), float(np.sum((step @ Z) ** 2))
+            work += _work(E.size, d)
+            # Else rounding errors are all there is of a direction, or bend it.
+            if not gain > _ROUNDED * float(slope @ slope):
+                break
+            room = np.where(step > 0.0, caps - alpha, alpha)
+            lengths = np.divide(room, np.abs(step), out=np.full(E.size, np.inf), where=step != 0.0)
+            first = int(np.argmin(lengths))
+            if lengths[first] * curvature > gain:
+                break
+            alpha = np.clip(alpha + lengths[first] * step, 0.0, caps)
+            alpha[first] = caps[first] if step[first] > 0.0 else 0.0
+            state.alpha[E] = alpha
+            left = (alpha > 0.0) & (alpha < caps)
+            E, Z = E[left], Z[left]
+        state.n_iter += 1
+        return work
+
     def _solve(self, face: tuple, start, caps, slope, most: int) -> tuple[np.ndarray, int]:
         """Return dual variables near the solution on a face, and the number of products."""
         rows, y, E = face[:-1], face[-4], face[-1]
@@ -77,6 +115,11 @@ class FaceSteps:
             left = kept
         loops.spread(new, caps, y[E], np.arange(E.size), float(y[E] @ (wished - new)))
         return new, count
+
+
+def _work(n_samples: int, n_features: int) -> float:
+    """Return the work of a projection."""
+    return _PROJECTION * n_samples * n_features**2 + _FIXED
 
 
 def _multiply(*face_and_x) -> np.ndarray:

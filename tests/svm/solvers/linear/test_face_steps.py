@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
 
+from skscreen import ScreenedLinearSVC, ScreenedLinearSVR
 from skscreen._compiled import svm as loops
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
@@ -95,3 +97,20 @@ def test_an_intercept_costs_few_epochs():
         assert coordinate_descent(state, 1e-6, 100_000)
         epochs[bias] = state.n_iter
     assert epochs[1.0] < 3 * epochs[0.0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_many_samples_inside_a_large_box_end_at_bounds(first, fit_intercept):
+    """With more free samples than features 100,000 sweeps ended at gaps of 0.9."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[first::4][:34], y[first::4][:34]
+    options = {"C": 1e3, "fit_intercept": fit_intercept, "random_state": 0}
+    found = ScreenedLinearSVR(solver="coordinate-descent", **options).fit(X, y)
+    best = ScreenedLinearSVR(solver="second-order", **options).fit(X, y)
+    assert found.objective_ == pytest.approx(best.objective_, rel=3e-6)
+    labels = np.where(y == 1, 1, 0)
+    found = ScreenedLinearSVC(loss="hinge", solver="coordinate-descent", **options).fit(X, labels)
+    best = ScreenedLinearSVC(loss="hinge", solver="second-order", **options).fit(X, labels)
+    assert found.objective_ == pytest.approx(best.objective_, rel=3e-6)
