@@ -314,6 +314,22 @@ def test_the_multi_class_hinge_knows_no_other_loss_nor_penalty():
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
+def test_searches_say_what_a_list_of_values_is_called():
+    for name, one, several in [
+        ("ScreenedSVCCV", "gamma", "gammas"), ("ScreenedSVRCV", "gamma", "gammas"),
+        ("ScreenedSVRCV", "epsilon", "epsilons"),
+    ]:  # fmt: skip
+        with pytest.raises(InvalidParameterError, match=f"'{one}' parameter .* {several}="):
+            make(name, **{one: [0.1, 1.0]}).fit(*FITTED[name])
+    for name, one in [("ScreenedSVCCV", "C"), ("ScreenedSVRCV", "C"), ("ScreenedRTLMCV", "lam"),
+                      ("svc_path", "C"), ("rtlm_path", "lam")]:  # fmt: skip
+        with pytest.raises(TypeError, match=f"'{one}'; did you mean '{one}s'"):
+            getattr(skscreen, name)(**{one: [0.1, 1.0]})
+    for name in (*SEARCHES, *CHOSEN):
+        public = {word for word in dir(getattr(skscreen, name)) if not word.startswith("_")}
+        assert "kind" not in public
+
+
 @pytest.mark.parametrize("name", ["svc_path", "svr_path"])
 def test_paths_have_real_signatures(name):
     path, target = (

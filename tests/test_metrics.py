@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score
@@ -190,7 +191,7 @@ def test_scores_of_sequences_by_hand():
 def test_labels_that_are_missing_are_refused():
     points, labels = [[0.0], [1.0], [5.0], [6.0]], [np.nan, np.nan, 0.0, 0.0]
     for measure in (precision_at_k, mean_average_precision, cmc_at_k, recall_at_k):
-        with pytest.raises(ValueError, match="targets must not hold NaN"):
+        with pytest.raises(ValueError, match="targets must not hold NaN or other missing"):
             measure(points, labels, k=1)
 
 
@@ -264,3 +265,41 @@ def test_wrong_galleries_and_distances_are_named():
 def test_the_room_has_its_names():
     assert sorted(skscreen.metrics.__all__) == skscreen.metrics.__all__
     assert all(callable(getattr(skscreen.metrics, name)) for name in skscreen.metrics.__all__)
+
+
+def each_measure(queries, targets, k, **options):
+    for measure in (precision_at_k, recall_at_k, cmc_at_k, mean_average_precision):
+        yield measure.__name__, lambda measure=measure: measure(queries, targets, k=k, **options)
+
+
+@pytest.mark.parametrize("missing", [pd.NA, pd.NaT, None, np.nan])
+def test_missing_values_are_named(missing):
+    """As labels, as junk and in matrices; as k, where None stands for all ranks."""
+    Z, y = np.arange(8.0)[:, None], np.array([0, 1] * 4)
+    some, lacks = Z.astype(object), y.astype(object)
+    some[2, 0] = lacks[2] = missing
+    words = np.array(["a", "b"] * 4, dtype=object)
+    words[3] = missing
+    relevant, distances = (values.astype(object) for values in (RELEVANT, DISTANCES))
+    relevant[0, 0] = distances[0, 0] = missing
+    for queries, targets, options, name in [
+        (Z, lacks, {}, "targets"), (Z, words, {}, "targets"), (some, y, {}, "queries"),
+        (Z, y, {"gallery": (Z, lacks)}, "labels of the gallery"),
+        (Z, y, {"gallery": (some, y)}, "gallery"), (Z, y, {"junk": [1, missing]}, "junk"),
+        (relevant, DISTANCES, {}, "queries"), (RELEVANT, distances, {}, "targets"),
+    ]:  # fmt: skip
+        for _, call in each_measure(queries, targets, 1, **options):
+            with pytest.raises(ValueError, match=f"{name}.* must not hold NaN or other missing"):
+                call()
+    for name, call in each_measure(Z, y, missing):
+        if missing is None and name == "mean_average_precision":
+            assert 0.0 <= call() <= 1.0
+        else:
+            with pytest.raises(TypeError, match="k must be an instance of int"):
+                call()
+
+
+@pytest.mark.parametrize("junk", [[[1, 2]], [[1], [1, 2]]])
+def test_junk_is_a_list_of_labels(junk):
+    with pytest.raises(ValueError, match="junk must be a label or a list of labels"):
+        cmc_at_k(np.arange(8.0)[:, None], [0, 1] * 4, 1, junk=junk)

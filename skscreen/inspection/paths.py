@@ -54,9 +54,9 @@ class ScreeningDisplay(Display):
     ----------
     lams : ndarray of shape (n_lams,)
         Regularisation parameters λ > 0, or values of C.
-    path_screening_rates : ndarray of shape (n_lams,)
+    path_rates : ndarray of shape (n_lams,)
         Rates before the first iteration, in [0, 1]. NaN leaves a gap in the line.
-    screening_rates : ndarray of shape (n_lams,)
+    rates : ndarray of shape (n_lams,)
         Rates at the end of the solve, in [0, 1]. NaN leaves a gap in the line.
     parameter : {"lam", "C"}, default="lam"
         What `lams` are.
@@ -78,8 +78,8 @@ class ScreeningDisplay(Display):
     """
 
     lams: np.ndarray
-    path_screening_rates: np.ndarray
-    screening_rates: np.ndarray
+    path_rates: np.ndarray
+    rates: np.ndarray
     parameter: str = "lam"
 
     @classmethod
@@ -107,9 +107,7 @@ class ScreeningDisplay(Display):
         lams, parameter = _values(path)
         names = ("path_rates", "rates")
         first, last = (_along_path(getattr(path, name), lams, f"path.{name}") for name in names)
-        return cls(
-            lams=lams, path_screening_rates=first, screening_rates=last, parameter=parameter
-        ).plot(ax=ax)
+        return cls(lams=lams, path_rates=first, rates=last, parameter=parameter).plot(ax=ax)
 
     def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
@@ -118,11 +116,11 @@ class ScreeningDisplay(Display):
         style = _line_style(self.lams.size)
         # Each area is the increase of one step, so that colours do not overlap.
         floor = np.zeros_like(self.lams)
-        by_path_rule = np.nan_to_num(self.path_screening_rates)
+        by_path_rule = np.nan_to_num(self.path_rates)
         self.lines_, self.fills_ = [], []
         for lower, upper, rates, colour, label in [
-            (floor, by_path_rule, self.path_screening_rates, ORANGE, "path rule, at the start"),
-            (by_path_rule, self.screening_rates, self.screening_rates, BLUE, "end of the solve"),
+            (floor, by_path_rule, self.path_rates, ORANGE, "path rule, at the start"),
+            (by_path_rule, self.rates, self.rates, BLUE, "end of the solve"),
         ]:
             self.lines_ += ax.plot(self.lams, rates, color=colour, label=label, **style)
             self.fills_.append(

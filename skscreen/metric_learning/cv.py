@@ -24,9 +24,10 @@ from skscreen.fitting.folds import (
     score_folds,
     search_constraints,
     split,
+    take_options,
 )
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.path import forget, warn_unless_converged, with_options
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
     ADVICE,
@@ -146,60 +147,14 @@ class ScreenedRTLMCV(ScreenedRTLM):
         "n_neighbors": [*ScreenedRTLM._parameter_constraints["n_neighbors"], list, tuple],
     }
 
-    def __init__(
-        self,
-        lams=12,
-        *,
-        relative_lam=True,
-        cv=None,
-        scoring=None,
-        classifier=None,
-        refit=True,
-        n_neighbors=5,
-        loss="smoothed_hinge",
-        width=0.05,
-        pull=0.0,
-        linear_term=None,
-        diagonal=False,
-        bound=("gap",),
-        rule=None,
-        screening=True,
-        screen_every=10,
-        active_set=True,
-        tol=1e-6,
-        max_iter=None,
-        n_components=None,
-        neighbors=None,
-        unlabelled=None,
-        store=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+    @with_options(ScreenedRTLM, "lam")
+    def __init__(self, lams=12, *, cv=None, scoring=None, classifier=None, refit=True, **options):
         self.lams = lams
-        self.relative_lam = relative_lam
         self.cv = cv
         self.scoring = scoring
         self.classifier = classifier
         self.refit = refit
-        self.n_neighbors = n_neighbors
-        self.loss = loss
-        self.width = width
-        self.pull = pull
-        self.linear_term = linear_term
-        self.diagonal = diagonal
-        self.bound = bound
-        self.rule = rule
-        self.screening = screening
-        self.screen_every = screen_every
-        self.active_set = active_set
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_components = n_components
-        self.neighbors = neighbors
-        self.unlabelled = unlabelled
-        self.store = store
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        take_options(self, ScreenedRTLM, options)
 
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
+from sklearn.utils._missing import is_pandas_na
 
 from skscreen.core.floats import EPS
 from skscreen.fitting.warning import warn_user
@@ -67,12 +68,13 @@ def precision_at_k(queries, targets, k: int | Literal["r"], *, gallery=None, jun
     >>> precision_at_k([[0.0], [1.0], [1.4], [5.0]], ["a", "a", "b", "b"], k=1)
     0.25
     """
-    if k != "r":
+    by_r = isinstance(k, str) and k == "r"
+    if not by_r:
         if isinstance(k, str):
             raise ValueError(f"k must be an int, or 'r' for the R-precision, got {k!r}.")
         _check_int(k)
     ranked = _rankings(queries, targets, k, gallery, junk)
-    return _mean(hits.sum(axis=1) / (n if k == "r" else k) for n, hits in ranked)
+    return _mean(hits.sum(axis=1) / (n if by_r else k) for n, hits in ranked)
 
 
 def recall_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
@@ -173,7 +175,8 @@ def mean_average_precision(
     K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
     equations 7 and 8: MAP@R.
     """
-    most = np.inf if k in (None, "r") else _check_int(k)
+    whole = k is None or (isinstance(k, str) and k == "r")
+    most = np.inf if whole else _check_int(k)
     ranked = _rankings(queries, targets, k, gallery, junk)
     return _mean(_precisions(hits).sum(axis=1) / np.minimum(n, most) for n, hits in ranked)
 
@@ -229,6 +232,8 @@ def _check_queries(used: np.ndarray, name: str, warns: bool) -> None:
 
 def _of_matrices(relevant, distances) -> Ranked:
     """Return numbers of relevant items (n,) and ranked relevance (n, n_items)."""
+    _refuse_missing(relevant, "queries, which items are relevant,")
+    _refuse_missing(distances, "targets, the distances,")
     relevant = check_array(relevant, dtype=None, input_name="queries")
     if relevant.dtype.kind not in "biuf":
         raise ValueError(
@@ -275,7 +280,7 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
         names, codes = np.unique(np.concatenate((labels, others)), return_inverse=True)
     except TypeError as error:
         raise TypeError("targets, the labels, must be uniformly strings or numbers.") from error
-    dropped = np.isin(names, [] if junk is None else np.atleast_1d(junk))[codes]
+    dropped = np.isin(names, _junk_labels(junk))[codes]
     own, ranked = ~dropped[: len(Z)], np.flatnonzero(~dropped[len(Z) :])
     codes, items_codes = codes[: len(Z)], codes[len(Z) :][ranked]
     sizes = np.bincount(items_codes, minlength=names.size)
@@ -306,12 +311,41 @@ def queries_at_once(n_items: int) -> int:
 
 def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.ndarray]:
     """Check embedded samples (n, d) and labels (n,)."""
+    _refuse_missing(Z, name)
     Z = check_array(Z, dtype=np.float64, input_name=name)
     labels = column_or_1d(labels, warn=True)
     check_consistent_length(Z, labels)
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError(f"{labels_name} must not hold NaN.")
+    _refuse_missing(labels, labels_name)
     return Z, labels
+
+
+def _junk_labels(junk) -> np.ndarray:
+    """Return the labels of samples that are no queries and are not ranked."""
+    try:
+        labels = np.atleast_1d([] if junk is None else junk)
+    except ValueError:
+        labels = np.empty((0, 0))
+    if labels.ndim != 1:
+        raise ValueError(f"junk must be a label or a list of labels, got {junk!r}.")
+    _refuse_missing(labels, "junk")
+    return labels
+
+
+def _refuse_missing(values, name: str) -> None:
+    """Refuse NaN, NaT, None and pandas.NA in labels, and in objects that shall be numbers."""
+    try:
+        values = np.asarray(values)
+    except ValueError:
+        return  # Lists of unequal lengths: `check_array` says so.
+    if values.dtype.kind == "O":
+        # Of NaN and NaT, which differ from themselves, only single ones are asked for.
+        missing = any(
+            v is None or is_pandas_na(v) or (np.ndim(v) == 0 and v != v) for v in values.ravel()
+        )
+    else:
+        missing = values.ndim == 1 and values.dtype.kind in "fmM" and bool(np.isnan(values).any())
+    if missing:
+        raise ValueError(f"{name} must not hold NaN or other missing values.")
 
 
 def _in_range(Z: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,9 @@ from typing import ClassVar
 from sklearn.utils._param_validation import Interval
 
 from skscreen.core.threads import N_JOBS
-from skscreen.fitting.folds import search_constraints
+from skscreen.fitting.folds import search_constraints, take_options
 from skscreen.fitting.path import with_options
-from skscreen.svm.search import SearchOverC, take_options
+from skscreen.svm.search import SearchOverC
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -126,7 +126,7 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
     True
     """
 
-    probability, kind = "deprecated", ScreenedSVC
+    probability, _kind = "deprecated", ScreenedSVC
 
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(ScreenedSVC, "Cs", "C", "shrinking", "probability"),
@@ -144,7 +144,7 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         self.scoring = scoring
         self.refit = refit
         self.certify = certify
-        take_options(self, options)
+        take_options(self, ScreenedSVC, options)
 
 
 class ScreenedSVRCV(SearchOverC, ScreenedSVR):
@@ -231,7 +231,7 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
     (5, 2, 3)
     """
 
-    kind = ScreenedSVR
+    _kind = ScreenedSVR
 
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(ScreenedSVR, "Cs", "C"),
@@ -260,4 +260,4 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
         self.scoring = scoring
         self.refit = refit
         self.n_jobs = n_jobs
-        take_options(self, options)
+        take_options(self, ScreenedSVR, options)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from inspect import signature
 from itertools import product
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.metrics import check_scoring
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.memory import check_memory
@@ -45,23 +45,14 @@ Start = list[tuple[np.ndarray, np.ndarray]]
 _MAX_SOLVES = 1000
 
 
-def take_options(search: "SearchOverC", options: dict) -> None:
-    """Set the parameters that a search shares with the estimators it searches for."""
-    known = search.kind(**options).get_params(deep=False)
-    # In the order of the signature; its own are set already.
-    for name in signature(type(search)).parameters:
-        if name in known and name not in vars(search):
-            setattr(search, name, known[name])
-
-
 class SearchOverC(BaseSVM):
-    """Base of `ScreenedSVCCV` and `ScreenedSVRCV`; subclasses name the `kind` they search for."""
+    """Base of `ScreenedSVCCV` and `ScreenedSVRCV`; subclasses name the `_kind` they search for."""
 
     # The refit may need no step at all, as it starts from a fold, but scikit-learn expects at least
     # 1.
     fewest = 1
 
-    kind: type[BaseSVM]
+    _kind: type[BaseSVM]
     Cs: Any
     gammas: Any
     cv: Any
@@ -70,6 +61,15 @@ class SearchOverC(BaseSVM):
     # Parameters that not all searches have.
     certify: float | None = None
     epsilons: Any = None
+
+    def _validate_params(self) -> None:
+        for one, several in (("gamma", "gammas"), ("epsilon", "epsilons")):
+            if several in self.get_params() and np.ndim(getattr(self, one)) > 0:
+                raise InvalidParameterError(
+                    f"The {one!r} parameter of {type(self).__name__} is one value; those to choose "
+                    f"among are {several}=."
+                )
+        super()._validate_params()
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -122,7 +122,7 @@ class SearchOverC(BaseSVM):
                 store = check_store(self.store)
                 problem = build(self, X, y, sample_weight, store, once=True, **chosen)
                 learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem, len(y)))
-                self.best_estimator_ = as_best(self, self.kind, C=self.C_, **chosen)
+                self.best_estimator_ = as_best(self, self._kind, C=self.C_, **chosen)
         return self
 
     def _grid(self, X, labels: Labels | Targets) -> dict[str, list]:
@@ -150,7 +150,7 @@ class SearchOverC(BaseSVM):
 
     def _search(self, grid: dict, X, y, splits, sample_weight, tasks: Tasks) -> Start:
         """Score the grid; return the start of the first fold for the chosen values."""
-        model = model_of_folds(self, self.kind)
+        model = model_of_folds(self, self._kind)
         scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, grid)
         best, failed, start = score_folds(
             self, model, path, scorer, X, y, splits, sample_weight, tasks, grid
@@ -178,7 +178,7 @@ class SearchOverC(BaseSVM):
             check_weights_of_folds(sample_weight, splits)
         folds = []
         for k, (train, test) in enumerate(splits):
-            model = model_of_folds(self, self.kind)
+            model = model_of_folds(self, self._kind)
             training, validation, weights = cut(model, X, y, train, test, sample_weight)
             diagonal = None
             if self.kernel == "precomputed":

@@ -50,8 +50,8 @@ def test_screening_display_draws_both_rates(path):
     display = ScreeningDisplay.from_path(path)
 
     np.testing.assert_array_equal(display.lams, path.lams)
-    np.testing.assert_array_equal(display.path_screening_rates, path.path_rates)
-    np.testing.assert_array_equal(display.screening_rates, path.rates)
+    np.testing.assert_array_equal(display.path_rates, path.path_rates)
+    np.testing.assert_array_equal(display.rates, path.rates)
     assert display.figure_ is display.ax_.figure
     assert_lambda_axis(display.ax_)
     assert display.ax_.get_ylabel() == "Screening rate (% of comparisons)"

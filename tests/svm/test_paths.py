@@ -113,4 +113,4 @@ def test_displays():
     display = PathDisplay.from_path(path, tol=1e-6)
     assert_allclose(display.objectives, path.objectives)
     display = ScreeningDisplay.from_path(path)
-    assert_allclose(display.screening_rates, path.rates)
+    assert_allclose(display.rates, path.rates)
