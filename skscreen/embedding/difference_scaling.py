@@ -279,7 +279,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         forget(self)
         judged = self._read(X, y, sample_weight)
         design, counts = judged.design, judged.weights
-        with Tasks(self, None) as tasks:
+        with Tasks(self, None, "iteration") as tasks:
             fit = fit_scale(
                 design, counts / counts.sum(), self.link, self.reg, self.tol, self.max_iter,
                 lambda gap: tasks.end_task(share_of_decades(gap, self.tol), f"gap={gap:.1e}"),
