@@ -24,7 +24,7 @@ CHOICES = {
     "fit_intercept": [True, False], "intercept": None, "screening": [True, False, "gap", "ball2"],
     "multi_class": None, "penalty": None, "formulation": None, "diagonal": [True],
     "linear_term": ["trace"], "pull": [0.3], "relative_lam": [False], "refit": [False],
-    "gammas": [[0.1, 1.0]], "epsilons": [[0.1, 0.5]], "certify": [0.3], "warm_start": [True],
+    "gammas": [[0.1, 1.0]], "epsilons": [[0.1, 0.5]], "warm_start": [True],
     "active_set": [False], "dual": [True, False], "n_init": [2],
 }  # fmt: skip
 # Of all else another valid value than the default.
@@ -33,12 +33,17 @@ OTHERS = {
     "indefinite": "error", "shrinking": False, "break_ties": True, "random_state": 3, "n_jobs": 2,
     "decision_function_shape": "ovo", "class_weight": "balanced", "width": 0.3, "bound": "gb",
     "rule": "linear", "screen_every": 3, "n_neighbors": 2, "lipschitz": 1.0, "restart": False,
-    "batch_size": 5, "projection": False, "alpha": 2.0, "mu": 0.3, "margin": 0.5, "eta0": 0.01,
+    "batch_size": 5, "projection": False, "alpha": 2.0, "mu": 0.3, "margin": 0.5, "eta0": 1e-3,
     "smoothing": 0.5, "sbb_epsilon": 0.1, "update_frequency": 7, "reg": 0.1, "epsilon": 0.3,
     "unlabelled": -1, "n_components": 1, "store": "folder",
 }  # fmt: skip
-# LinearSVC refuses this, too.
-REFUSED = {("ScreenedLinearSVC", ("loss", "hinge"), ("penalty", "l1"))}
+# Refused by LinearSVC, too; with an intercept that is not the best one of a batch; and answers of
+# another kind than those here.
+REFUSED = {
+    "ScreenedLinearSVC": {"loss": "hinge", "penalty": "l1"},
+    "PragamSVC": {"solver": "pegasos", "batch_size": 5},
+    "OrdinalEmbedding": {"loss": "oddoneout"},
+}
 
 
 def choices(kind: type) -> list[dict]:
@@ -59,7 +64,8 @@ def choices(kind: type) -> list[dict]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_no_combination_is_an_error_or_a_warning(name, tmp_path):
-    kind, base = getattr(skscreen, name), {}
+    # Some methods of the papers are slow.
+    kind, base = getattr(skscreen, name), {"max_iter": 100}
     if name in SEARCHES | CHOSEN:
         base = GRID if name in SEARCHES else {"lams": 2, "cv": 2}
     others = {k: v for k, v in OTHERS.items() if k in inspect.signature(kind).parameters}
@@ -67,15 +73,13 @@ def test_no_combination_is_an_error_or_a_warning(name, tmp_path):
         others["store"] = tmp_path
     for chosen in choices(kind):
         # Searches take longer, and share their parameters with what they search for.
-        few = dict(list(others.items())[::4]) if base else others
+        few = others if "max_iter" in base else dict(list(others.items())[::4])
         for extra in ({}, *({key: few[key]} for key in few)):
             options = {**base, **extra, **chosen}
-            if REFUSED & {(name, a, b) for a in options.items() if isinstance(a[1], str)
-                          for b in options.items() if isinstance(b[1], str)}:  # fmt: skip
+            if name in REFUSED and REFUSED[name].items() <= options.items():
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                # Some methods of the papers are slow.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 try:
                     make(name, **options).fit(*FITTED[name])
