@@ -33,7 +33,7 @@ OTHERS = {
     "indefinite": "error", "shrinking": False, "break_ties": True, "random_state": 3, "n_jobs": 2,
     "decision_function_shape": "ovo", "class_weight": "balanced", "width": 0.3, "bound": "gb",
     "rule": "linear", "screen_every": 3, "n_neighbors": 2, "lipschitz": 1.0, "restart": False,
-    "batch_size": 5, "projection": False, "alpha": 2.0, "mu": 0.3, "margin": 0.5, "eta0": 1e-3,
+    "batch_size": 5, "projection": False, "alpha": 2.0, "mu": 0.3, "margin": 0.5, "eta0": 1e-5,
     "smoothing": 0.5, "sbb_epsilon": 0.1, "update_frequency": 7, "reg": 0.1, "epsilon": 0.3,
     "unlabelled": -1, "n_components": 1, "store": "folder",
 }  # fmt: skip
