@@ -8,7 +8,7 @@ PEERS ?= $(VENV)-peers/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo compiled test quick proofs sanitize test-matrix release bench doc doc-quick lint format dist clean
+.PHONY: help demo compiled test quick proofs sanitize test-matrix release speed bench doc doc-quick lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTH
 
 release: $(VENV)/.installed-dev ## check what a release promises of its build: make release [PYTHONS="3.12 3.13"]
 	@$(RUN) .ci/release.py $(PYTHONS)
+
+speed: $(VENV)/.installed-bench ## this commit beside another, by asv: make speed [BASE=main] [BENCH="fit.*metric"]
+	@$(RUN) -m asv machine --yes
+	@$(RUN) -m asv continuous --interleave-rounds --factor 1.05 $(if $(BENCH),--bench "$(BENCH)") $(or $(BASE),main) HEAD
 
 bench: $(VENV)/.installed-bench $(if $(filter $(VENV)-peers/%,$(PEERS)),$(VENV)-peers/.installed) ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR] [ONLY=linear,search] [PEERS=PYTHON]
 	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }

@@ -18,7 +18,7 @@ from benchmarks.compare import FAMILIES
 
 # Scripts whose experiments have a page: what they compare is said there.
 PAGES = {
-    "rtlm_memory": "rtlm_paper", "rtlm_paper": "rtlm_paper", "svc_paper": "svc", "svc_rates": "svc",
+    "rtlm_memory": "rtlm_paper", "rtlm_paper": "rtlm_paper", "svc_paper": "svc",
     "pragam": "pragam",
     "embedding_paper": "embedding", "on_dask": "distributed", "dask_rows": "distributed",
 }  # fmt: skip
@@ -75,8 +75,6 @@ def section(name: str, entry: dict, out: Path, page: Path) -> str:
     source = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     title, *rest = ast.get_docstring(source).split("\n\n")
     said = [f"## {name}", title, *(part for part in rest if not part.startswith("    "))]
-    if entry["options"]:
-        said.append(f"Run with `{entry['options']}`.")
     if entry["code"]:
         said.append(f"**Exit code {entry['code']}.**")
     figures = [figure(path, page) for path in sorted((out / name).glob("*.png"))]

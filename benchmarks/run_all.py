@@ -1,21 +1,18 @@
 """All benchmarks, one after the other; what they print goes into one JSON file and one page.
 
     python -m benchmarks.run_all --data FOLDER --out DIR [--only linear,...]
-                                 [--peer-python PYTHON] [--options linear="--jobs hinge"]
-                                 [--page PAGE]
+                                 [--peer-python PYTHON] [--page PAGE]
 
 FOLDER holds the benchmark data and its `load.py`. Figures and text go to DIR, with `results.json`:
 for each script module, environment, date, seconds and output with its tables. A file
 that is there is kept but for the scripts that run, so that all can be measured in parts. Of it
 `page.py` makes a page, DIR/benchmarks.md or PAGE. `--peer-python` is the interpreter of an
-environment with the peers in `peers.txt`, whose pins conflict with ours. `--options` adds arguments
-to a script.
+environment with the peers in `peers.txt`, whose pins conflict with ours.
 """
 
 import argparse
 import datetime
 import json
-import shlex
 import subprocess
 import sys
 import time
@@ -28,8 +25,7 @@ from benchmarks.support.environment import environment
 # By the name in `results.json`: the module, and which of --data, --out and --peer-python it takes.
 SCRIPTS = {
     **{family: ("benchmarks.compare", "data", "peer") for family in FAMILIES},
-    "svc_paper": ("benchmarks.svm.paper", "data"),
-    "svc_rates": ("benchmarks.svm.rates", "data"),
+    "svc_paper": ("benchmarks.svm.paper", "data", "out"),
     "rtlm_memory": ("benchmarks.metric_learning.memory", "data"),
     "rtlm_paper": ("benchmarks.metric_learning.paper", "data", "out"),
     "pragam": ("benchmarks.pragam.paper", "data", "out"),
@@ -57,18 +53,16 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("bench-output"))
     parser.add_argument("--only", default=",".join(SCRIPTS))
     parser.add_argument("--peer-python", default=None)
-    parser.add_argument("--options", action="append", default=[], metavar="NAME=ARGUMENTS")
     parser.add_argument("--page", type=Path, default=None, help="default: DIR/benchmarks.md")
     args = parser.parse_args()
     names = [name for name in args.only.split(",") if name]
-    options = dict(option.split("=", 1) for option in args.options)
-    if unknown := (set(names) | set(options)) - set(SCRIPTS):
+    if unknown := set(names) - set(SCRIPTS):
         parser.error(f"unknown {sorted(unknown)}; there are {', '.join(SCRIPTS)}")
     args.out.mkdir(parents=True, exist_ok=True)
     file, failed = args.out / "results.json", []
     for name in names:
         print(f"{name} ...", flush=True)
-        entry = run(name, args, options.get(name, ""))
+        entry = run(name, args)
         print(f"{name}: {entry['seconds']:.0f} s, exit code {entry['code']}", flush=True)
         if entry["code"]:
             failed.append(name)
@@ -87,7 +81,7 @@ def stored(file: Path) -> dict:
     return json.loads(file.read_text()) if file.exists() else {"scripts": {}}
 
 
-def run(name: str, args, extra: str) -> dict:
+def run(name: str, args) -> dict:
     """Run a script; return what it printed, and when, where and with what."""
     module, *takes = SCRIPTS[name]
     command = [sys.executable, "-m", module]
@@ -102,11 +96,10 @@ def run(name: str, args, extra: str) -> dict:
     entry = {
         "module": module,
         "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
-        "options": extra,
         "environment": environment(),
     }
     started = time.perf_counter()
-    ran = subprocess.run(command + shlex.split(extra), capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     (args.out / f"{name}.txt").write_text(ran.stdout + ran.stderr)
     lines = ran.stdout.splitlines()
     return entry | {

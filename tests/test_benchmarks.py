@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import re
+import time
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +12,14 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
+from benchmarks.asv import fits
 from benchmarks.embedding.paper_retrieval import LOSSES, METHODS
 from benchmarks.embedding.run import PARTS, Bench
 from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.pragam import paper as pragam_paper
 from benchmarks.support.data import Sets, checksum, fetch_libsvm
-from benchmarks.svm import linear, peers_here, rates
+from benchmarks.svm import linear, peers_here
 from benchmarks.svm import paper as svm_paper
 from benchmarks.svm.paper import COLUMNS, tables
 
@@ -49,9 +52,24 @@ def test_commands_that_pages_name_are_there():
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     modules = set(re.findall(r"python -m (benchmarks[.\w]*\w)", text))
     files = set(re.findall(r"`(benchmarks/[\w/]+\.py)", text))
-    assert len(modules) > 5 and len(files) > 3
+    assert modules and files
     assert all(importlib.util.find_spec(module) for module in modules)
     assert all((root / file).exists() for file in files)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_job_of_asv_runs():
+    """On a twentieth of its data; those of a few samples as they are."""
+    reached = {job: fits.reached(fit(fits.data(20))) for job, fit in fits.JOBS.items()}
+    assert all(np.isfinite(value) and value > 0.0 for value in reached.values())
+    timed, imported = fits.Fit(), fits.Import()
+    assert set(timed.params) == set(reached) and timed.timer is time.process_time
+    timed.time_fit("RBF, iris")
+    assert timed.track_objective("RBF, iris") == reached["RBF, iris"]
+    before = imported.timer()
+    imported.time_import()
+    assert imported.timer() > before
 
 
 @pytest.mark.slow
@@ -101,7 +119,8 @@ def test_every_part_of_safe_triplet_screening_runs(part, capsys, tmp_path, monke
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_tables_of_safe_sample_screening_run(capsys, tmp_path):
     """Tables III and IV, of a linear and three RBF kernels, on part of a small set."""
-    tables(lambda name: Sets(tmp_path)(name, 60), ["breast_cancer"], limit=0.05)
+    few = Namespace(limit=0.05)
+    tables(lambda name: Sets(tmp_path)(name, 60), ["breast_cancer"], few)
     lines = capsys.readouterr().out.splitlines()
     fits, paths = ([line for line in lines if start in line] for start in ("one fit", "path of"))
     assert len(fits) == len(paths) == 4
@@ -115,7 +134,8 @@ def test_the_tables_of_safe_sample_screening_run(capsys, tmp_path):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_script_of_safe_sample_screening_ends_well(capsys, folder):
     sets = "magic,reuters_money"
-    svm_paper.main(["--data", str(folder), "--sets", sets, "--limit", "0.02"])
+    options = ["--parts", "tables", "--out", str(folder / "out"), "--limit", "0.02"]
+    svm_paper.main(["--data", str(folder), "--sets", sets, *options])
     shown = capsys.readouterr().out
     assert shown.count("one fit") == shown.count("path of") == 8
 
@@ -161,8 +181,8 @@ def test_every_experiment_on_ordinal_embedding_runs(part, capsys, tmp_path):
 
 @pytest.mark.slow
 def test_shares_decided_rise_with_the_reference_and_the_intersection_decides_most(folder, capsys):
-    arguments = ["--sets", "breast_cancer", "--most", "120"]
-    assert rates.main(["--data", str(folder), *arguments]) == 0
+    options = ["--parts", "rates", "--out", str(folder / "out"), "--quick"]
+    svm_paper.main(["--data", str(folder), "--sets", "breast_cancer", *options])
     assert "| BT2 " in capsys.readouterr().out
 
 

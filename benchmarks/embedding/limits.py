@@ -19,11 +19,8 @@ def epochs(bench) -> dict:
     things = bench.load("things1854")
     cells = {"things1854, p=5": (things, 1854, 5)}
     if bench.some(True, False, False):
-        cells["made, n=5,000, 1e6 answers, p=10"] = (
-            synthetic(5000, 10, 1_000_000, 0.0, 0)[0],
-            5000,
-            10,
-        )
+        made = synthetic(5000, 10, 1_000_000, 0.0, 0)[0]
+        cells["made, n=5,000, 1e6 answers, p=10"] = made, 5000, 10
     rows = []
     for name, (T, n, p) in cells.items():
         answers = np.random.default_rng(0).permutation(T).astype(np.int32)

@@ -20,7 +20,7 @@ from benchmarks.embedding.coverage import coverage
 from benchmarks.embedding.dimension import dimension
 from benchmarks.embedding.scales import scales
 from benchmarks.support.data import Data
-from benchmarks.support.parts import headed, parse, parser_of
+from benchmarks.support.parts import headed, options_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ PARTS = {
 
 def main() -> None:
     """Run the parts asked for."""
-    args = parse(parser_of(__doc__, PARTS, "embedding"), PARTS)
+    args = options_of(__doc__, PARTS, "embedding")
     bench = Bench(Data(args.data), args.out, 1 if args.quick else 2)
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}

@@ -27,7 +27,7 @@ from benchmarks.metric_learning.paper_numbers import PAPER, RUNS, SETS
 from benchmarks.metric_learning.paper_reasons import CASES, reasons
 from benchmarks.metric_learning.paper_runs import arms_table, best_of, dynamic_rates, of_decidable
 from benchmarks.support.data import Data
-from benchmarks.support.parts import headed, parse, parser_of
+from benchmarks.support.parts import headed, options_of
 from benchmarks.support.tables import table
 from skscreen import rtlm_path
 from skscreen.metric_learning.solvers import progress, reduction
@@ -175,11 +175,7 @@ def ranges(bench: Bench) -> None:
     figures.range_maps(bench.out, "ranges", maps, lams)
 
 
-SCREENED = {
-    "active set": NONE,
-    "+ RRPB": {"bound": "rrpb"},
-    "+ RRPB+PGB": {"bound": ("rrpb", "pgb")},
-}
+SCREENED = {"active set": NONE, "+ RRPB": RUNS["RRPB"], "+ RRPB+PGB": RUNS["RRPB+PGB"]}
 
 
 def active(bench: Bench) -> None:
@@ -340,12 +336,11 @@ PARTS = {
 
 def main() -> None:
     """Run the parts asked for."""
-    parser = parser_of(__doc__, PARTS, "rtlm_paper")
-    parser.add_argument(
-        "--repeats", type=int, default=3, help="the fastest counts; splits of the part neighbours"
-    )
-    parser.add_argument("--sets", default=",".join(SETS), help="for the parts bounds and reasons")
-    args = parse(parser, PARTS)
+    args = options_of(
+        __doc__, PARTS, "rtlm_paper",
+        repeats=(3, "the fastest counts; splits of the part neighbours"),
+        sets=(",".join(SETS), "for the parts bounds and reasons"),
+    )  # fmt: skip
     # The paper gives CPU seconds, and other programs on the machine cost none of ours.
     progress.perf_counter = reduction.perf_counter = time.process_time
     bench = Bench(Data(args.data), args.out, args.quick, args.repeats, tuple(args.sets.split(",")))

@@ -52,14 +52,9 @@ def dynamic_maps(out: Path, name: str, maps: dict, lams: dict) -> None:
     )  # fmt: skip
     for row, (data_set, columns) in zip(axes, maps.items(), strict=True):
         for ax, (bound, rates) in zip(row, columns.items(), strict=True):
-            edges = _edges(np.log10(lams[data_set][: rates.shape[1]]))
-            ax.set_facecolor("0.9")
             ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-            image = ax.pcolormesh(
-                10**edges, np.arange(len(rates) + 1) - 0.5, rates, vmin=0, vmax=1, cmap="viridis",
-                rasterized=True,
-            )  # fmt: skip
-            _lambda_axis(ax, grid=False)
+            iterations = np.arange(len(rates) + 1) - 0.5
+            image = _heat(ax, lams[data_set][: rates.shape[1]], iterations, rates)
             ax.set_title(f"{data_set}, {bound}", fontsize="medium")
         row[0].set_ylabel("Iteration (0: path step)")
     figure.colorbar(image, ax=axes, label="Screening rate (grey: solved)")
@@ -70,10 +65,7 @@ def range_maps(out: Path, name: str, maps: dict, lams: dict) -> None:
     """Share of items that ranges decide: maps[title] of shape (references, targets)."""
     figure, axes = row_of_axes(maps, 4.0, 3.8, 0.8, sharey=False)
     for ax, (title, rates) in zip(axes, maps.items(), strict=True):
-        edges = 10 ** _edges(np.log10(lams[title]))
-        ax.set_facecolor("0.9")
-        image = ax.pcolormesh(edges, edges, rates, vmin=0, vmax=1, cmap="viridis", rasterized=True)
-        _lambda_axis(ax, grid=False)
+        image = _heat(ax, lams[title], _edges(lams[title]), rates)
         ax.set_yscale("log")
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_xlabel("λ to be solved")
@@ -119,6 +111,13 @@ def accuracy_over_neighbours(out: Path, name: str, ks, accuracies: dict, errors,
     save(figure, out, name)
 
 
+def _heat(ax, lams: np.ndarray, edges: np.ndarray, rates: np.ndarray):
+    """Rates in colours over lambda, grey where there are none."""
+    ax.set_facecolor("0.9")
+    _lambda_axis(ax, grid=False)
+    return ax.pcolormesh(_edges(lams), edges, rates, vmin=0, vmax=1, rasterized=True)
+
+
 def _lambda_axis(ax, grid: bool = True) -> None:
     ax.set_xscale("log")
     ax.xaxis.set_inverted(True)
@@ -128,7 +127,7 @@ def _lambda_axis(ax, grid: bool = True) -> None:
         tidy(ax)
 
 
-def _edges(centres: np.ndarray) -> np.ndarray:
-    """Edges of cells round evenly spaced centres."""
-    step = centres[1] - centres[0]
-    return np.concatenate(([centres[0] - step / 2], centres + step / 2))
+def _edges(lams: np.ndarray) -> np.ndarray:
+    """Edges of cells round values in constant ratios."""
+    step = (lams[1] / lams[0]) ** 0.5
+    return np.append(lams / step, lams[-1] * step)

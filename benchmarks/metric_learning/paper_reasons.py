@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.metric_learning.paper_numbers import PAPER
+from benchmarks.metric_learning.paper_numbers import PAPER, RUNS
 from benchmarks.metric_learning.paper_runs import best_of
 from benchmarks.support.tables import table
 from skscreen.metric_learning import path_solver
@@ -28,11 +28,7 @@ from skscreen.metric_learning.solvers.anderson import AndersonMemory
 CASES = {"iris": {"n_neighbors": None}, "segment": {"n_neighbors": 10, "n_lams": 80}}
 # Triplets whose products are computed together.
 TOGETHER = 4096
-ARMS = {
-    "none": {"screening": False},
-    "RRPB": {"bound": "rrpb"},
-    "RRPB+PGB": {"bound": ("rrpb", "pgb")},
-}
+ARMS = {arm: RUNS[arm] for arm in ("none", "RRPB", "RRPB+PGB")}
 
 
 def reasons(X, y, name: str, **options) -> None:

@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.pragam import figures
 from benchmarks.pragam.runs import Split, exact_lipschitz, liblinear_trace, matvec_share, trace
 from benchmarks.support.data import Data
-from benchmarks.support.parts import headed, parse, parser_of
+from benchmarks.support.parts import headed, options_of
 from benchmarks.support.tables import table
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import follow
@@ -210,7 +210,7 @@ def first_below(iterates, stop: float, most: int) -> int:
     """Return the first iteration with J below a value."""
     for iterate in iterates:
         if iterate.primal <= stop or iterate.iteration == most:
-            return iterate.iteration
+            break
     return iterate.iteration
 
 
@@ -237,10 +237,8 @@ PARTS = {"choice": choice, "cost": cost, "rate": rate, "steps": steps, "curves":
 
 def main(arguments=None) -> None:
     """Run the parts asked for."""
-    parser = parser_of(__doc__, PARTS, "pragam")
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--seconds", type=float, default=10.0, help="a curve, CPU")
-    args = parse(parser, PARTS, arguments)
+    more = {"sets": (",".join(SETS), "of data"), "seconds": (10.0, "a curve, CPU")}
+    args = options_of(__doc__, PARTS, "pragam", arguments, **more)
     bench = Bench(Data(args.data), args.out, tuple(args.sets.split(",")), args.seconds, args.quick)
     for _, part in headed(args.parts, PARTS):
         part(bench)

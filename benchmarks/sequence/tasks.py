@@ -11,13 +11,7 @@ from skscreen import SequenceTransformer
 
 
 class Task:
-    """Sequences to learn from and to test on.
-
-    Parameters
-    ----------
-    X, y : list of ndarrays
-    train, test : list of int
-    """
+    """Sequences and their labels; `train` and `test` number those to learn from and to test on."""
 
     def __init__(self, X, y, train, test):
         self.X, self.y = ([part[i] for i in train] for part in (X, y))

@@ -152,7 +152,3 @@ class Sets:
         elif not sparse.issparse(X):
             X = StandardScaler().fit_transform(X)
         return X, np.where(y, 1, -1)
-
-    def multiclass(self, name: str):
-        """Return features as stored and class labels."""
-        return self._load(name)

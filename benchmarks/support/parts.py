@@ -8,18 +8,15 @@ from pathlib import Path
 from benchmarks.support.environment import environment, one_thread
 
 
-def parser_of(doc: str, parts: dict, out: str) -> argparse.ArgumentParser:
-    """Return a parser with the options that all such scripts have."""
+def options_of(doc: str, parts: dict, out: str, arguments=None, **more) -> argparse.Namespace:
+    """Return what such a script is asked for, `more` by defaults and help; make its folder."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--parts", default=",".join(parts))
     parser.add_argument("--out", type=Path, default=Path(out), help="folder for results")
     parser.add_argument("--quick", action="store_true", help="a rehearsal on less")
-    return parser
-
-
-def parse(parser: argparse.ArgumentParser, parts: dict, arguments=None) -> argparse.Namespace:
-    """Return the options; make the folder, and say what runs."""
+    for name, (default, said) in more.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=said)
     args = parser.parse_args(arguments)
     args.parts = args.parts.split(",")
     if unknown := set(args.parts) - set(parts):

@@ -135,7 +135,7 @@ def labelled(bench: Bench, name: str):
     """Return samples and labels: of two classes, or of all that a set has."""
     if name in BINARY:
         return bench.sets(name)
-    X, y = bench.sets.multiclass(name.split("-")[0])
+    X, y = bench.data(name.split("-")[0])
     if name == "mnist-10":
         return X / 255.0, y
     return (X if sparse.issparse(X) else StandardScaler().fit_transform(X)), y

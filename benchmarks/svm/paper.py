@@ -1,23 +1,21 @@
-"""The comparison of Tables III and IV of Ogawa et al. (2014), with and without shrinking.
+"""The experiments of the paper on safe sample screening, repeated with skscreen.
 
-    python -m benchmarks.svm.paper --data FOLDER [--sets NAME,...] [--limit 6]
+    python -m benchmarks.svm.paper --data FOLDER [--parts tables] [--sets NAME,...] [--limit 6]
 
-Without shrinking means that coordinate descent visits all samples that screening left, with
-shrinking that it leaves out what rests. Kernels have working sets in either case.
+Ogawa, Suzuki, Suzumura and Takeuchi (2014), arXiv:1401.6740.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks.support.comparison import Side
 from benchmarks.support.data import Sets
-from benchmarks.support.environment import environment, one_thread
+from benchmarks.support.parts import headed, options_of
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import linear_svc, svc_gap
+from benchmarks.svm.rates import rates
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.rows import LinearSamples, compress
@@ -44,30 +42,21 @@ COLUMNS = {
 }
 
 
-def main(arguments=None) -> None:
-    """Print both tables: one fit from a reference, and the whole path."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--limit", type=float, default=6.0, help="CPU seconds of a path")
-    args = parser.parse_args(arguments)
-    print(environment())
-    data = Sets(args.data)
-    with one_thread():
-        tables(data, args.sets.split(","), args.limit)
+def tables(data: Sets, names: list[str], args) -> None:
+    """Tables III and IV: a fit from a reference, and the whole path, with and without shrinking.
 
-
-def tables(data: Sets, names: list[str], limit: float) -> None:
-    """Print the lines of each set and kernel."""
-    for name in names:
+    Without shrinking coordinate descent visits all samples that screening left, with it it leaves
+    out what rests. Kernels have working sets in either case.
+    """
+    for name in names or SETS:
         X, y = data(name)
         for label, factor in (("linear", None), ("0.1/d", 0.1), ("1/d", 1.0), ("10/d", 10.0)):
             if factor is not None and X.shape[0] > MOST_KERNEL:
                 continue
             gamma = None if factor is None else factor / X.shape[1]
             print(f"{name} {X.shape}, {label}")
-            single(X, y, gamma, limit)
-            whole_path(X, y, gamma, limit)
+            single(X, y, gamma, args.limit)
+            whole_path(X, y, gamma, args.limit)
 
 
 def samples_of(X, y, gamma: float | None):
@@ -147,6 +136,17 @@ def whole_path(X, y, gamma: float | None, limit: float) -> None:
         end = "" if C >= C_MAX else f" to C={C:.1g}"
         cells.append(f"{label} {seconds:.2f}{end}{f' ({missed} missed)' if missed else ''}")
     print(f"    path of {count} C, s: {'  '.join(cells)}", flush=True)
+
+
+PARTS = {"tables": tables, "rates": rates}
+
+
+def main(arguments=None) -> None:
+    """Run the parts asked for."""
+    more = {"sets": ("", "those of the paper, if none is named"), "limit": (6.0, "CPU s of a path")}
+    args = options_of(__doc__, PARTS, "svc_paper", arguments, **more)
+    for _, part in headed(args.parts, PARTS):
+        part(Sets(args.data), [name for name in args.sets.split(",") if name], args)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,8 @@
-"""Shares of samples that the tests of Ogawa et al. (2014) decide, as in its Figures 4 and 5.
-
-    python -m benchmarks.svm.rates --data FOLDER [--sets NAME,...] [--most 2000]
-
-First, for C = 10, against the C of the reference: a share must not fall with it, nor the
-intersection test (IT) decide less than the first ball test (BT1); if one does, the exit code is 1.
-Then along the eps-path, for tenths of its values of C. The intercept is penalised; RBF kernels have
-gamma = 1 / d. Sets are cut to MOST samples.
-"""
-
-import argparse
-import sys
-from pathlib import Path
+"""Shares of samples that the tests of Ogawa et al. (2014) decide, for `paper.py`."""
 
 import numpy as np
 
 from benchmarks.support.data import Sets
-from benchmarks.support.environment import environment, one_thread
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVC, screen_samples, svc_path
 
@@ -28,24 +15,21 @@ TESTS = {"BT1": "ball1", "BT2": "ball2", "IT": "intersection"}
 SLACK = 2e-3
 
 
-def main(arguments=None) -> int:
-    """Print both tables; return 1 if shares are not in the paper's order."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the data")
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--most", type=int, default=2000, help="samples of a set")
-    args = parser.parse_args(arguments)
-    print(environment())
-    data, right = Sets(args.data), True
-    with one_thread():
-        for name in args.sets.split(","):
-            X, y = data(name, args.most)
-            for kernel in ("linear", "rbf"):
-                print(f"\n{name} {X.shape}, {kernel}\n")
-                options = {"kernel": kernel, "gamma": 1.0 / X.shape[1], "intercept": "penalised"}
-                right &= by_reference(X, y, options)
-                along_path(X, y, options)
-    return int(not right)
+def rates(data: Sets, names: list[str], args) -> None:
+    """Figures 4 and 5: shares that the tests decide, for C = 10 and along the eps-path.
+
+    First against the C of the reference: a share must not fall with it, nor the intersection test
+    (IT) decide less than the first ball test (BT1). Then for tenths of the path's values of C. The
+    intercept is penalised; RBF kernels have gamma = 1 / d. Sets are cut to 2,000 samples.
+    """
+    for name in names or SETS:
+        X, y = data(name, 200 if args.quick else 2000)
+        for kernel in ("linear", "rbf"):
+            print(f"\n{name} {X.shape}, {kernel}\n")
+            options = {"kernel": kernel, "gamma": 1.0 / X.shape[1], "intercept": "penalised"}
+            if not by_reference(X, y, options):
+                raise AssertionError(f"The shares for {name}, {kernel} are not in order.")
+            along_path(X, y, options)
 
 
 def by_reference(X, y, options: dict) -> bool:
@@ -75,7 +59,3 @@ def along_path(X, y, options: dict) -> None:
         tenths = (f"{part.mean():.3f}" for part in np.array_split(shares, 10))
         rows.append((f"{label} ({len(path.Cs)} C)", *tenths))
     table("part of the path," + ",".join(f"{tenth}/10" for tenth in range(1, 11)), rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

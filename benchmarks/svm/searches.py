@@ -83,7 +83,7 @@ def store(bench: Bench) -> Iterator[Row]:
         model = ScreenedSVC(gamma=1.0 / X.shape[1], cache_size=1000)
         ours = stored("GridSearchCV(ScreenedSVC) with store=", model, "store", Cs, 5, X, y)
         yield Row("20 C × 5 folds", size(name, X), ours, searched("without", model, Cs, 5, X, y))
-    X, y = bench.sets.multiclass("segment")
+    X, y = bench.data("segment")
     model = make_pipeline(StandardScaler(), ScreenedRTLM(), KNeighborsClassifier())
     lams = {"screenedrtlm__lam": np.geomspace(1e-1, 1e-4, 12)}
     ours = stored("metric and neighbours with store=", model, "screenedrtlm__store", lams, 5, X, y)

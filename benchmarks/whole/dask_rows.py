@@ -136,7 +136,7 @@ def sgd(client: Client, X: da.Array, y: da.Array, model, epochs: int) -> list[st
     peer, seconds, reached, above = SGDClassifier(eta0=best, **new), 0.0, [], np.inf
     for k in range(epochs * len(blocks)):
         peer = client.submit(moved, peer, *blocks[k % len(blocks)], pure=False)
-        seconds += client.submit(seconds_of, peer).result()
+        seconds += client.submit(getattr, peer, "seconds").result()
         losses = [client.submit(loss_of, peer, *block, pure=False) for block in blocks]
         half = client.submit(half_square, peer).result()
         above = (half + C * sum(client.gather(losses))) / model.objective_ - 1.0
@@ -153,11 +153,6 @@ def moved(peer: SGDClassifier, rows, labels) -> SGDClassifier:
     peer.partial_fit(rows, labels, classes=[0, 1])
     peer.seconds = time.process_time() - started
     return peer
-
-
-def seconds_of(peer: SGDClassifier) -> float:
-    """Return what the last block took."""
-    return peer.seconds
 
 
 def half_square(peer: SGDClassifier) -> float:

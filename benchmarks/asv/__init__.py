@@ -1,0 +1,1 @@
+"""Speed of this version beside others of ours, by asv: see CONTRIBUTING."""
