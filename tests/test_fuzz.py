@@ -16,6 +16,14 @@ SLOW = ("DistributedRTLM", "DistributedLinearSVC", "MaxMarginChain", "ScreenedRT
         "ScreenedSVCCV", "ScreenedSVRCV", "PragamSVC")  # fmt: skip
 
 
+@pytest.fixture
+def limit():
+    """Return a function that sets the processor seconds of a call, for one test."""
+    before = checks.SECONDS.get()
+    yield checks.SECONDS.set
+    checks.SECONDS.set(before)
+
+
 def test_every_public_name_has_a_target():
     assert targets.public_names() == targets.covered_names()
 
@@ -23,9 +31,9 @@ def test_every_public_name_has_a_target():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", targets.TARGETS)
-def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, monkeypatch):
+def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, limit):
     # Tests run on machines of any speed.
-    monkeypatch.setattr(checks, "LIMIT", 60.0)
+    limit(60.0)
     # From bytes, as the engines make them: what Hypothesis draws by itself depends on which other
     # modules are loaded.
     run, draw = fuzz.example_of(name), random.Random(name)
@@ -70,8 +78,8 @@ def compiled(filename, source):
         ("import numpy as np\ndef f(C):\n    return np.float64(1e300) * 1e300\n", "crash: Runtime"),
     ],
 )
-def test_what_is_not_in_order_is_found(source, complaint, monkeypatch):
-    monkeypatch.setattr(checks, "LIMIT", 0.2)
+def test_what_is_not_in_order_is_found(source, complaint, limit):
+    limit(0.2)
     function = compiled("/skscreen/b.py", source)
     function.__globals__["__name__"] = "skscreen.b"
     with pytest.raises(checks.Finding, match=complaint):

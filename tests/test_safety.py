@@ -118,9 +118,7 @@ def test_no_decision_of_a_fit_is_wrong():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_wrong_decisions_of_fits_are_found_out(monkeypatch):
-    # Fits that wrong decisions keep from their tolerance end early.
-    monkeypatch.setattr(fits, "STEPS", 100)
+def test_wrong_decisions_of_fits_are_found_out():
     counts, *_ = fits.run(shrink=0.1, **FITTED | {"of_metrics": ("wine",)})
     found = {name for name, count in counts.items() if count["wrong"]}
     for family in ("linear: ", "kernel: "):
@@ -149,8 +147,7 @@ def test_no_decision_with_other_losses_is_wrong():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_balls_that_are_too_small_are_found_out_with_other_losses(monkeypatch):
-    monkeypatch.setattr(fits, "STEPS", 100)
+def test_balls_that_are_too_small_are_found_out_with_other_losses():
     kinds = ("blobs", "cancer", "nearly tied")
     counts = losses.by_hand(n=40, n_rounds=2, kinds=kinds, shrink=0.2)
     in_fits, *_ = fits.run(

@@ -191,10 +191,12 @@ def test_sums_of_a_pass(widths):
 
 
 @pytest.mark.parametrize("hinge", [False, True])
-def test_conjugate_gradients_for_wide_rows(monkeypatch, hinge):
+def test_conjugate_gradients_for_wide_rows(hinge):
+    class Wide(Problems):
+        with_matrix = False
+
     block = Block(X, y.astype(np.int32), np.ones(len(X)))
-    problems = Problems(np.array([1]), np.array([0.1]), 1.0, hinge, 31)
-    monkeypatch.setattr(Problems, "with_matrix", False)
+    problems = Wide(np.array([1]), np.array([0.1]), 1.0, hinge, 31)
     for found in Newton(LocalRows(block), problems, np.zeros((1, 31)), 1e-7).passes(300):  # noqa: B007
         pass
     loss = "hinge" if hinge else "squared_hinge"

@@ -16,14 +16,14 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
-# Processor seconds for one call.
-LIMIT = 10.0
+SECONDS = ContextVar("processor seconds for one call", default=10.0)
 ERRORS = (ValueError, TypeError, MemoryError, FileNotFoundError)
 
 
@@ -92,7 +92,7 @@ def call(function: Callable, *args, names=(), must_work: bool = False, **kwargs)
         warnings.simplefilter("always")
         warnings.filterwarnings("error", category=RuntimeWarning, module="skscreen")
         try:
-            with time_limit(LIMIT):
+            with time_limit(SECONDS.get()):
                 result = function(*args, **kwargs)
         except ERRORS as error:
             complaint = unclear(error, names)

@@ -59,8 +59,14 @@ TESTS = ("intersection", "ball1", "ball2", "gap")
 # For rows, with their shares.
 SOLVERS = {"auto": 0.4, "coordinate-descent": 0.35, "second-order": 0.25}
 TOLS = (1e-2, 1e-4, 1e-6, 1e-9)
-# Steps of the fits: decisions have to be right whether a fit gets to its tolerance or not.
-STEPS = 2000
+
+
+def steps(shrink: float) -> int:
+    """Steps of a fit: decisions have to be right whether it gets to its tolerance or not.
+
+    Fits that wrong decisions keep from their tolerance end early.
+    """
+    return 2000 if shrink == 1.0 else 100
 
 
 # -- support vector machines ---------------------------------------------------------------------
@@ -151,9 +157,9 @@ class Problem:
         return str(rng.choice(names, p=shares))
 
 
-def sample_fits(problem: Problem, Cs, rng):
+def sample_fits(problem: Problem, Cs, rng, max_iter: int):
     """Yield fits of a problem as functions: paths, single fits, fits from a store."""
-    fixed = {**problem.options, "max_iter": STEPS}
+    fixed = {**problem.options, "max_iter": max_iter}
     known = {"sample_weight": problem.weights}
     for step in (1, 2, 3):
         for test in TESTS:
@@ -180,7 +186,7 @@ def sample_fits(problem: Problem, Cs, rng):
 def check_samples(problem: Problem, Cs, rng, counts: dict, shrink: float) -> int:
     """Judge what all fits of a problem decide; return how many optima are not known well."""
     proofs, ends = problem.proofs(Cs), (problem.hinge.t, problem.hinge.t)
-    for fit in sample_fits(problem, Cs, rng):
+    for fit in sample_fits(problem, Cs, rng, steps(shrink)):
         recorder = SampleRecorder()
         with recorder.recording(), smaller_balls(shrink):
             fit()
@@ -234,8 +240,10 @@ def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
         for ranges in (False, True):
             rule = str(rng.choice(list(RULES)))
             hook = None if (bounds, rule) == (("gap",), "sphere") else PaperScreening(bounds, rule)
-            options = Options(hook, tol=rng.choice(TOLS[:3]),
-                              active_set=bool(rng.random() < 0.7), max_iter=STEPS)  # fmt: skip
+            options = Options(
+                hook, tol=rng.choice(TOLS[:3]), active_set=bool(rng.random() < 0.7),
+                max_iter=steps(shrink),
+            )  # fmt: skip
             recorder = ComparisonRecorder(len(items.near))
             with recorder.recording(shrink):
                 solver = PathSolver(problem, ranges)
