@@ -1,4 +1,8 @@
-"""Data that are hard on rounding errors, made of easier ones; functions of features and classes."""
+"""Data that are hard on rounding errors or on steps, made of easier ones.
+
+`HARD` are functions of features, classes and a generator, which return features and classes;
+`UNEVEN` are functions of two columns, one of them in another unit.
+"""
 
 import numpy as np
 
@@ -52,8 +56,18 @@ def single_precision(X, y, rng):
     return X.astype(np.float32).astype(np.float64), y
 
 
+def on_a_line(X, y, rng):
+    return np.outer(X[:, 0], np.arange(1.0, X.shape[1] + 1.0)), y
+
+
 HARD = {
     "duplicates": duplicates, "outliers": outliers, "collinear": collinear, "scales": scales,
     "ill-conditioned": ill_conditioned, "tied": tied, "nearly tied": nearly_tied,
     "flipped labels": flipped, "off centre": off_centre, "single precision": single_precision,
 }  # fmt: skip
+UNEVEN = {
+    "time stamps": lambda X: np.c_[X, 1.7e9 + np.arange(len(X))],
+    "all of 1e6": lambda X: X * 1e6,
+    "one of 1e8": lambda X: X * [1.0, 1e8],
+    "one of 1e-8": lambda X: X * [1.0, 1e-8],
+}

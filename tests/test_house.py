@@ -12,6 +12,9 @@ PACKAGE = Path(skscreen.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 MAP = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
+# Numbers with names of their own. Lower it with every one that goes.
+MOST_CONSTANTS = 560
+
 # What a room may import beside itself. A new arrow is a decision: it changes the map too.
 GROUND = {"_compiled", "core", "fitting"}
 ARROWS = {
@@ -126,3 +129,32 @@ def test_warnings_point_at_the_line_of_the_user():
 def test_no_file_is_long():
     for path in FILES:
         assert path.read_text(encoding="utf-8").count("\n") <= 500, path
+
+
+def constants(path):
+    """Yield the names in capitals that a file gives to numbers."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        (target,) = node.targets
+        several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+        names, values = (target.elts, node.value.elts) if several else ([target], [node.value])
+        for name, value in zip(names, values, strict=True):
+            inside = {
+                type(leaf.value) for leaf in ast.walk(value) if isinstance(leaf, ast.Constant)
+            }
+            if re.fullmatch(r"_?[A-Z][A-Z0-9_]*", ast.unparse(name)) and inside & {int, float}:
+                if str not in inside:
+                    yield name.id
+
+
+def test_there_are_no_more_constants():
+    """Each is a switch or a size that somebody has to understand; 150 would be enough."""
+    assert sum(len(list(constants(path))) for path in FILES) <= MOST_CONSTANTS
+
+
+def test_no_test_patches_a_constant():
+    # The sizes of a demonstration are no part of the package.
+    patches = re.compile(r"setattr\((?!demo)[\w.]+, \"_?[A-Z][A-Z0-9_]*\"")
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        assert not patches.findall(path.read_text(encoding="utf-8")), path

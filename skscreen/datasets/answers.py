@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
 
+from skscreen.core.floats import SQUARABLE
 from skscreen.core.inputs import check_format, in_format
 from skscreen.core.memory import check_memory
 
@@ -14,9 +15,6 @@ _DRAWS = 100
 
 # Measured bytes per triplet: its indices, drawn and arranged, and distances.
 _BYTES = 100
-
-# Largest number whose square does not overflow.
-_LARGEST = 1e150
 
 # Size of a block of points.
 _BLOCK = 2**18
@@ -118,8 +116,8 @@ def _check_points(X, metric) -> np.ndarray:
     if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
-    if np.abs(X).max() > _LARGEST:
-        raise ValueError(f"X must hold numbers of at most {_LARGEST:g} in size: rescale it.")
+    if np.abs(X).max() > SQUARABLE:
+        raise ValueError(f"X must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
     if metric == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
     return X
@@ -128,7 +126,7 @@ def _check_points(X, metric) -> np.ndarray:
 def _check_noise(metric, noise, noise_model, lapse) -> None:
     if not isinstance(noise_model, str) or noise_model not in _NOISE_MODELS:
         raise ValueError(f"noise_model must be one of {_NOISE_MODELS}, got {noise_model!r}.")
-    largest = 1.0 if noise_model == "flips" else _LARGEST
+    largest = 1.0 if noise_model == "flips" else SQUARABLE
     for name, value, most in (("noise", noise, largest), ("lapse", lapse, 1.0)):
         if not isinstance(value, Real) or not 0.0 <= float(value) <= most:
             raise ValueError(f"{name} must be in [0, {most:g}], got {value!r}.")

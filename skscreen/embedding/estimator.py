@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
+from skscreen.core.floats import LARGEST
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import (
     Answers,
@@ -36,7 +37,7 @@ from skscreen.embedding.solvers.solve import (
     convex_solver,
     solve_from,
 )
-from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
+from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.tools.bootstrap import BootstrapMixin
 from skscreen.embedding.tools.bound import BoundMixin
 from skscreen.embedding.tools.feature_map import FeatureMapMixin

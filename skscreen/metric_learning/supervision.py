@@ -6,11 +6,12 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.fitting.warning import warn_user
 
-# Bounds and weights beyond these overflow if squared and multiplied by distances.
-_SMALLEST, _LARGEST = 1e-40, 1e40
+# Smallest bound and weight that does not vanish if squared and multiplied by distances.
+_SMALLEST = 1.0 / LARGEST
 
 # Lists of comparisons in `ScreenedRTLM.fit`.
 LISTS = ("triplets", "quadruplets", "pairs")
@@ -237,9 +238,9 @@ def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
 
 def _check_range(name: str, numbers: np.ndarray, others: str) -> None:
     # Written such that NaN is out of range.
-    outside = ~((numbers >= _SMALLEST) & (numbers <= _LARGEST))
+    outside = ~((numbers >= _SMALLEST) & (numbers <= LARGEST))
     if np.any(outside):
         raise ValueError(
-            f"{name} must be {others}positive numbers from {_SMALLEST:g} to {_LARGEST:g}, got "
+            f"{name} must be {others}positive numbers from {_SMALLEST:g} to {LARGEST:g}, got "
             f"{numbers[outside].flat[0]:g}."
         )

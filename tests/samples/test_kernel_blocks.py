@@ -11,6 +11,7 @@ from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
 from skscreen.samples.kernel_samples import KernelSamples
+from tests.awkward_data import HARD
 
 
 def extended(A, B, gamma):
@@ -23,11 +24,8 @@ def extended(A, B, gamma):
 def samples(kind, n=700, d=7):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, d))
-    if kind == "shifted":
-        X += 1e4
-    elif kind == "outliers":
-        X[[3, 400, 650]] *= 1e6
-        X[651] = X[650] + 0.1
+    if kind in HARD:
+        X, _ = HARD[kind](X, np.zeros(n), rng)
     elif kind == "spread":
         X[::9] *= 8.0
     elif kind == "constant":
@@ -44,7 +42,7 @@ def samples(kind, n=700, d=7):
     return X
 
 
-KINDS = ["plain", "shifted", "outliers", "spread", "constant", "sparse", "zeros", "wide"]
+KINDS = ["plain", "off centre", "outliers", "spread", "constant", "sparse", "zeros", "wide"]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import check_sequences
 from skscreen.sequence.likelihood import LogLoss
+from tests.awkward_data import UNEVEN
 
 
 @pytest.mark.parametrize(("C", "intercept", "ends"), [(0.3, True, False), (20.0, False, True)])
@@ -64,13 +65,6 @@ def test_single_labels_are_logistic_regression():
 def test_few_iterations_warn_with_the_gap():
     with pytest.warns(ConvergenceWarning, match=r"duality gap of \d.*e.* > tol=1e-09"):
         ChainCRF(tol=1e-9, max_iter=2).fit(X, Y)
-
-
-UNEVEN = {
-    "time stamps": lambda x: np.c_[x, 1.7e9 + np.arange(len(x))],
-    "one of 1e8": lambda x: x * [1.0, 1e8],
-    "all of 1e6": lambda x: x * 1e6,
-}
 
 
 @pytest.mark.parametrize("make", UNEVEN.values(), ids=UNEVEN)

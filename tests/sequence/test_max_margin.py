@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from skscreen import ChainCRF, MaxMarginChain, SequenceTransformer
+from tests.awkward_data import UNEVEN
 
 SOLVERS = ["frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"]
 
@@ -141,16 +142,8 @@ def test_no_more_iterations_than_asked_for(max_iter):
     assert model.n_iter_ == max_iter
 
 
-SCALES = {
-    "time stamps": lambda x: np.c_[x, 1.7e9 + np.arange(len(x))],
-    "all": lambda x: x * 1e6,
-    "one": lambda x: x * [1.0, 1e8],
-    "smallest": lambda x: x * [1.0, 1e-8],
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCALES)
+@pytest.mark.parametrize("name", UNEVEN)
 @pytest.mark.parametrize(
     "model",
     [
@@ -165,7 +158,7 @@ def test_columns_of_uneven_scale_are_solved(model, name):
     rng = np.random.default_rng(0)
     y = [rng.integers(2, size=20) for _ in range(30)]
     plain = [np.c_[b + rng.normal(scale=0.4, size=20), rng.normal(size=20)] for b in y]
-    scaled = [SCALES[name](x) for x in plain]
+    scaled = [UNEVEN[name](x) for x in plain]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = clone(model).fit(scaled, y)

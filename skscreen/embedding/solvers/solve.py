@@ -11,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_array
 
 from skscreen.core import certificate
+from skscreen.core.floats import LARGEST
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
@@ -21,7 +22,7 @@ from skscreen.embedding.solvers.gram_descent import gram_descent
 from skscreen.embedding.solvers.interior import LARGEST_SYSTEM, SYSTEMS, interior
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.line_moves import improve
-from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
+from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
 SOLVERS: dict[str, Callable[..., Iterator[Progress]]] = {

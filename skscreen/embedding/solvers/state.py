@@ -6,10 +6,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from skscreen.core.floats import LARGEST
 from skscreen.embedding.problem.objective import EmbeddingProblem
 
-# Largest coordinate, parameter and tolerance, so that sums and products of squares do not overflow.
-LARGEST = 1e40
 # Number of passes for which a drawn list of weighted answers is used, and its largest length.
 _DRAWS, _MOST_DRAWN = 20, 4_000_000
 

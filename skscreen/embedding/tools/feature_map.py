@@ -9,14 +9,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from skscreen.core.floats import SQUARABLE
 from skscreen.core.memory import check_kernel_memory
 from skscreen.embedding.tools.fitted import Fitted
 
 # Measured number of kernel matrices in memory at the same time.
 _MATRICES = 4
-
-# Largest feature whose square is finite.
-_LARGEST = 1e150
 
 
 class FeatureMapMixin(Fitted):
@@ -55,7 +53,7 @@ class FeatureMapMixin(Fitted):
         spread = 2.0 * F.var(axis=0).sum()
         if gamma is not None:
             check_scalar(gamma, "gamma", Real, min_val=0)
-            gamma = min(float(gamma) * frame.size_ * frame.size_, _LARGEST)
+            gamma = min(float(gamma) * frame.size_ * frame.size_, SQUARABLE)
         else:
             gamma = 1.0 / spread if spread > 0.0 else 1.0
         model = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
@@ -113,11 +111,11 @@ class _Frame(BaseEstimator):
             )
         _check_feature_names(self, F, reset=False)
         with np.errstate(over="ignore"):
-            return np.clip((values - self.middle_) / self.size_, -_LARGEST, _LARGEST)
+            return np.clip((values - self.middle_) / self.size_, -SQUARABLE, SQUARABLE)
 
     @staticmethod
     def _check(F) -> np.ndarray:
         F = check_array(F, dtype=np.float64, input_name="F")
-        if np.abs(F).max() > _LARGEST:
-            raise ValueError(f"F must hold numbers of at most {_LARGEST:g} in size: rescale it.")
+        if np.abs(F).max() > SQUARABLE:
+            raise ValueError(f"F must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
         return F

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
-from skscreen.core.floats import EPS
+from skscreen.core.floats import EPS, LARGEST
 from skscreen.core.memory import check_memory
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
@@ -35,9 +35,9 @@ from skscreen.metric_learning.supervision import (
     class_codes,
 )
 
-# Largest deviation of a feature from its mean, and the inverse of the smallest, whose fourth powers
-# are finite; and those whose squares are, which are scaled.
-_LARGEST, _LARGEST_OF_ALL = 1e40, 1e154
+# Largest deviation of a feature from its mean whose square is finite; beyond LARGEST, whose fourth
+# power is, features are scaled.
+_LARGEST_OF_ALL = 1e154
 
 # Largest number of a linear term, in units of scaled samples, whose square is finite.
 _LARGEST_TERM = 1e140
@@ -150,7 +150,7 @@ def _centred(X: np.ndarray) -> np.ndarray:
 def _scaled(X: np.ndarray) -> tuple[np.ndarray, float]:
     """Return centred samples, divided in place by a power of two where they are huge or tiny."""
     largest = float(np.abs(X).max())
-    if largest == 0.0 or 1.0 / _LARGEST < largest < _LARGEST:
+    if largest == 0.0 or 1.0 / LARGEST < largest < LARGEST:
         return X, 1.0
     if not 1.0 / _LARGEST_OF_ALL < largest < _LARGEST_OF_ALL:
         raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")

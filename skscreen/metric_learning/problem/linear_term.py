@@ -2,12 +2,11 @@
 
 import numpy as np
 
+from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import as_floats
 
 # Relative difference of two entries that are to be equal.
 _SYMMETRIC = 1e-10
-# Entries beyond it overflow if multiplied by squared distances.
-_LARGEST = 1e40
 
 
 def check_linear_term(term, n_features: int, diagonal: bool) -> np.ndarray | None:
@@ -27,11 +26,11 @@ def check_linear_term(term, n_features: int, diagonal: bool) -> np.ndarray | Non
     if C is None or not (C.shape == (d, d) or (diagonal and C.shape == (d,))):
         got = "no numbers" if C is None else f"shape {C.shape}"
         raise ValueError(f"{expected}, got {got}.")
-    outside = ~(np.abs(C) <= _LARGEST)
+    outside = ~(np.abs(C) <= LARGEST)
     if outside.any():
         place = np.argwhere(outside)[0].tolist()
         raise ValueError(
-            f"linear_term must hold numbers from {-_LARGEST:g} to {_LARGEST:g}, got "
+            f"linear_term must hold numbers from {-LARGEST:g} to {LARGEST:g}, got "
             f"{C[tuple(place)]:g} at {place}."
         )
     if C.ndim == 2:

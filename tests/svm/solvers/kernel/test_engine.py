@@ -15,6 +15,7 @@ from skscreen.svm.solvers.kernel import levels
 from skscreen.svm.solvers.kernel.engine import Engine
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.kernel.working_set import WorkingSets
+from tests.awkward_data import HARD, on_a_line
 from tests.svm_reference import free_gap, free_optimum, gap, optimum
 
 
@@ -25,18 +26,16 @@ def data(kind, n=220):
     if kind == "cancer":
         X, y = load_breast_cancer(return_X_y=True)
         X, y = ((X - X.mean(0)) / X.std(0))[:n], np.where(y[:n], 1.0, -1.0)
-    elif kind == "repeated":
-        X = X[rng.integers(0, 40, n)]
-    elif kind == "on a line":
-        X = np.outer(X[:, 0], [1.0, 2.0])
     elif kind == "separable":
         y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
-    elif kind == "outliers":
-        X[[3, 70]] *= 1e6
+    elif kind == "on a line":
+        X, y = on_a_line(X, y, rng)
+    elif kind in HARD:
+        X, y = HARD[kind](X, y, rng)
     return X, y
 
 
-KINDS = ("plain", "cancer", "repeated", "on a line", "separable", "outliers")
+KINDS = ("plain", "cancer", "duplicates", "on a line", "separable", "outliers")
 
 
 def tiled(gram):
