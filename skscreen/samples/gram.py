@@ -196,12 +196,11 @@ class Gram:
             return np.ones(self.n)
         if self.kernel == "precomputed":
             return np.array(np.diagonal(self.X), np.float64)
-        out = np.empty(self.n)
-        # Blocks of a few: all but their diagonals is thrown away.
-        for first in range(0, self.n, 16):
-            part = np.arange(first, min(first + 16, self.n))
-            out[part] = np.diagonal(self.compute(part, part))
-        return out
+        squares = square_norms(self.X)
+        if self.kernel == "linear":
+            return squares
+        inner = self.gamma * squares + self.coef0
+        return np.tanh(inner) if self.kernel == "sigmoid" else inner**self.degree
 
     def _compute_whole(self) -> np.ndarray:
         if self.kernel == "precomputed":

@@ -20,9 +20,11 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent
 from skscreen.core.floats import EPS
+from skscreen.samples.definite import IndefiniteError
 from skscreen.svm.certificate import Box
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.uncertified import NO_HARD_MARGIN
 
 # Factor from one C to the next, and first and last C in units of 1 / |z|^2.
 _STEP, _LAST = 100.0, 1e16
@@ -43,7 +45,7 @@ def solve_hard_margin(
         if hard.converged or is_last:
             break
         square, total = float(found.alpha @ found.margins), float(found.alpha.sum())
-        if math.sqrt(max(square, 0.0)) <= _NONE * solver.longest * total:
+        if math.sqrt(max(square, 0.0)) <= _NONE * solver.samples.norms.max() * total:
             raise ValueError(
                 "C=inf needs classes that can be separated, and X and y cannot: no margin is above "
                 f"{_NONE:g} of the length of the samples. Use a finite C, or another kernel."
@@ -67,10 +69,13 @@ def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> S
 
 def _growing(solver: SamplePathSolver, tol: float) -> Iterator[tuple[SampleSolution, bool]]:
     """Yield solutions for growing C, with the steps of all of them, and whether it is the last."""
-    C, last = (factor / max(solver.longest**2, EPS) for factor in (1.0, _LAST))
+    square = float(solver.samples.norms.max()) ** 2
+    C, last = (factor / max(square, EPS) for factor in (1.0, _LAST))
     n_iter, history = 0, tuple[ScreeningEvent, ...]()
     while True:
         found = solver.solve(C, tol)
+        if math.isnan(found.certificate.gap):
+            raise IndefiniteError(NO_HARD_MARGIN)
         n_iter, history = n_iter + found.n_iter, (*history, *found.history)
         yield replace(found, n_iter=n_iter, history=history), C >= last
         if C >= last:

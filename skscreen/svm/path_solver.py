@@ -112,11 +112,6 @@ class SamplePathSolver:
         """A C up to which, at least, the solution is proportional to C; see `FirstPiece`."""
         return self._begins.C_start
 
-    @property
-    def longest(self) -> float:
-        """Length of the longest sample."""
-        return float(self.samples.norms.max())
-
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
         """Use alpha (n,) of some C, and margins if known; one on either side of C helps a solve."""
         self._begins.C_min = C_min
@@ -344,17 +339,15 @@ class _TargetMargins:
 
     def __init__(self, samples: Samples, weights: np.ndarray):
         self._samples, self._weights = samples, weights
-        self._start_again()
-
-    def _start_again(self) -> None:
-        self._shares = np.zeros(self._weights.size)
-        self._margins, self._summed = np.zeros(self._weights.size), 0.0
+        self._shares = self._margins = np.zeros(weights.size)
+        self._summed = 0.0
 
     def margins(self, shares: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the margins, and the sum of the lengths of all vectors added up for them."""
         lengths = self._weights * self._samples.norms
         if self._summed > _MOST_SUMMED * float(lengths @ shares):
-            self._start_again()
+            self._shares = self._margins = np.zeros(shares.size)
+            self._summed = 0.0
         change = self._weights * (shares - self._shares)
         if change.any():
             self._margins = self._margins + self._samples.q_dot(change)

@@ -75,7 +75,7 @@ class SampleSet:
             return None
 
     def _made_definite(self, shift: bool) -> Gram:
-        changed = made_definite(self._matrix(), free=self._settings.free, shift=shift)
+        changed = made_definite(self._matrix, free=self._settings.free, shift=shift)
         self._changed = changed
         # Whole, whatever the size: it is there already.
         return Gram(changed.K, "precomputed", cache_size=np.inf)
@@ -85,8 +85,9 @@ class SampleSet:
         """Whether LIBSVM solves such problems."""
         return self._settings.free and not self._settings.loss.startswith("squared")
 
+    @cached_property
     def _matrix(self) -> np.ndarray:
-        """Return the whole kernel matrix."""
+        """The whole kernel matrix, of a kernel that is indefinite."""
         if self._kernel.name == "precomputed":
             return self._X
         check_kernel_memory(self._X.shape[0], self._X.shape[0], 2, "Use fewer samples.")
@@ -94,7 +95,7 @@ class SampleSet:
 
     def _uncertified(self, signs, losses) -> UncertifiedSolver:
         limit = self._settings.max_iter
-        return UncertifiedSolver(self._matrix(), signs, as_losses(losses), limit)
+        return UncertifiedSolver(self._matrix, signs, as_losses(losses), limit)
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:

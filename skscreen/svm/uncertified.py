@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from typing import NoReturn
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +19,7 @@ NO_CERTIFICATE = (
     "SVC's solver stops, and nothing certifies it (dual_gap_ is nan). Choose another kernel or "
     "other parameters, or indefinite='shift'."
 )
+NO_HARD_MARGIN = f"C=inf needs certificates, and {NO_CERTIFICATE} Or use a finite C."
 SHIFTED = (
     "the kernel is not positive semi-definite: its diagonal was added to, as with "
     "indefinite='shift', see kernel_shift_. Choose another kernel or other parameters."
@@ -37,6 +39,11 @@ class UncertifiedSolver:
     def C_start(self) -> float:
         """There are no relative errors to follow a path by."""
         raise IndefiniteError(f"eps needs certificates, and {NO_CERTIFICATE} Or pass Cs.")
+
+    @property
+    def samples(self) -> NoReturn:
+        """There are no vectors."""
+        raise IndefiniteError(NO_HARD_MARGIN)
 
     def recall(self, C: float, alpha, margins, C_min: float) -> None:
         """Take no notice of a solution for another C."""

@@ -171,12 +171,25 @@ def test_a_sigmoid_in_a_grid_a_path_a_search_and_a_regression():
     assert model.kernel_shift_.max() > 0.0 and model.dual_gap_ <= 1e-6
 
 
-def test_what_the_first_look_does_not_see_is_left_to_libsvm_too():
+def _hidden():
+    """Return a matrix that is indefinite outside the block that is looked at, and labels."""
     n, hidden = 400, np.setdiff1d(np.arange(400), np.linspace(0, 399, 256).astype(int))[:60]
     K = np.eye(n)
     K[np.ix_(hidden, hidden)] = 1.9 * np.eye(60) - 0.9
-    labels = np.isin(np.arange(n), np.linspace(0, 399, 256).astype(int)[:100])
+    return K, np.isin(np.arange(n), np.linspace(0, 399, 256).astype(int)[:100])
+
+
+def test_what_the_first_look_does_not_see_is_left_to_libsvm_too():
+    K, labels = _hidden()
     with pytest.warns(UserWarning, match="nothing certifies"):
         model = ScreenedSVC(kernel="precomputed").fit(K, labels)
     peer = SVC(kernel="precomputed").fit(K, labels)
     assert_allclose(model.decision_function(K), peer.decision_function(K), atol=1e-10)
+
+
+@pytest.mark.parametrize("model", [ScreenedSVC, ScreenedSVR])
+def test_a_hard_margin_needs_a_certificate(model):
+    for K in (np.tanh(scale(X[:40]) @ scale(X[:40]).T - 1.0), _hidden()[0]):
+        labels = np.where(np.arange(len(K)) % 2, 1.0, -1.0)
+        with pytest.raises(ValueError, match=r"C=inf needs certificates.*finite C"):
+            model(np.inf, kernel="precomputed").fit(K, labels)
