@@ -9,7 +9,7 @@
 
 using namespace skscreen;
 
-// The named tuples of sequence/solvers/frank_wolfe_loops.py.
+// The named tuples of sequence/solvers/frank_wolfe.py.
 using Rows = std::tuple<Array<const double>, Array<const uint32_t>, Array<const int64_t>>;
 using Task = std::tuple<Rows, Array<const int64_t>, Array<const int64_t>, Array<const double>,
                         Array<const double>, Array<const double>, double>;

@@ -1,4 +1,4 @@
-// Passes over the cliques of label chains, for marginals of pairs of labels. See clique_loops.py.
+// Passes over the cliques of label chains, for marginals of pairs of labels. See sequence/loops.py.
 //
 // A clique is a pair of neighbouring positions; it carries its step and the score on its right, the
 // first one also that on its left. A chain of length one has one clique too, whose label on the

@@ -26,7 +26,7 @@ struct ChainTask {
   double lam;
 };
 
-// Labellings of chain c: see sequence/solvers/frank_wolfe_loops.py.
+// Labellings of chain c: see sequence/solvers/frank_wolfe.py.
 struct ChainCache {
   Array<const int64_t> room;
   Array<int64_t> count;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sequence.hpp"
+#include "sums.hpp"
 
 namespace skscreen {
 
@@ -71,7 +72,8 @@ class WeightedLikelihood {
     const double top = ends_of({product, m}).high, k = weights[t];
     for (int64_t j = 0; j < m; ++j) product[j] = std::exp(product[j] - top);
     for (int64_t i = 0; i < m; ++i) {
-      sum[i] = table[t] < 0 ? 0.0 : dot(row(t, i), product);
+      const double* factor = table[t] < 0 ? nullptr : row(t, i);
+      sum[i] = factor ? sum_of(m, [=](int64_t j) { return factor[j] * product[j]; }) : 0.0;
       if (sum[i] >= LEAST_SUM) {
         before[i] = k * (std::log(sum[i]) + ratio(t) * tops[i] + top);
       } else {
@@ -132,13 +134,6 @@ class WeightedLikelihood {
 
   const double* row(int64_t t, int64_t i) const {
     return factors.data() + (table[t] * m + i) * m;
-  }
-
-  double dot(const double* a, const double* b) const {
-    double total = 0.0;
-#pragma omp simd reduction(+ : total)
-    for (int64_t j = 0; j < m; ++j) total += a[j] * b[j];
-    return total;
   }
 
   static constexpr double NO_MASS = 1e-20;

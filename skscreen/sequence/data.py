@@ -72,7 +72,7 @@ class Sequences:
 
     @property
     def rows(self) -> tuple:
-        """Data, columns and starts of rows for compiled code; see `frank_wolfe_loops`."""
+        """Data, columns and starts of rows for compiled code; see `frank_wolfe`."""
         if is_sparse(self.X):
             X = self.X
             return X.data, X.indices.astype(np.uint32), X.indptr.astype(np.int64)

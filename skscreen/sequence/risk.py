@@ -19,8 +19,8 @@ B. Taskar, C. Guestrin, D. Koller (2004). Max-margin Markov networks. NIPS 16.
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.sequence import clique_loops
 from skscreen.sequence.chains import Chains
+from skscreen.sequence.loops import best_sums, clique_gains, collect
 from skscreen.sequence.projection import project_chains
 
 # Measured number of arrays of marginals in memory at the same time in a solve.
@@ -69,24 +69,17 @@ class ChainRisk:
         """Return g(w)."""
         chains, out = self.chains, np.empty(self.shape)
         U, E = chains.scores(w)
-        clique_loops.clique_gains(
-            U,
-            E,
-            chains.codes,
-            chains.losses,
-            chains.shares,
-            chains.scales,
-            chains.first,
-            self.first_cliques,
-            out,
-        )
+        clique_gains(
+            U, E, chains.codes, chains.losses, chains.shares, chains.scales, chains.first,
+            self.first_cliques, out,
+        )  # fmt: skip
         return out.ravel()
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """Return the mean of f(true) - f over the marginals."""
         chains, m = self.chains, self.chains.n_labels
         nodes, edges = np.zeros((chains.codes.size, m)), np.zeros((m, m))
-        clique_loops.collect(
+        collect(
             a.reshape(self.shape), chains.codes, chains.shares, chains.scales, chains.first,
             self.first_cliques, nodes, edges,
         )  # fmt: skip
@@ -98,7 +91,7 @@ class ChainRisk:
 
     def value(self, g: np.ndarray) -> tuple[float, float]:
         """Return R for a gradient, by dynamic programming; there is no intercept."""
-        return clique_loops.best_sums(g.reshape(self.shape), self.first_cliques), 0.0
+        return best_sums(g.reshape(self.shape), self.first_cliques), 0.0
 
     def project(self, base: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
         """Return the consistent marginals nearest to base + scale g."""

@@ -6,6 +6,8 @@
 
 alpha_c on the simplex of all labellings of chain c; w is kept equal to w(alpha). A sweep visits all
 chains; after one that searches for new labellings come some among the cached ones, which cost less.
+A visit moves the shares of a chain until they nearly maximise the dual among its cached labellings:
+a quadratic programme over a simplex, whose matrix has the products of f(x, y_c) - f(x, y).
 
 References
 ----------
@@ -16,15 +18,16 @@ block Frank-Wolfe optimization of structured SVMs. ICML. Caches and the correcti
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from skscreen._compiled import sequence
 from skscreen.core.inputs import is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import starts_of
-from skscreen.sequence.solvers.frank_wolfe_loops import Cache, Task, copy_cache, mixture, sweep
 
 # First number of places for labellings of a chain; it doubles if all labellings have shares.
 _ROOM = 8
@@ -35,6 +38,56 @@ _LOCAL, _MOST_LOCAL, _SMALL = 0.3, 10, 0.3
 # The exact gap is computed if the gap met on the way is within this factor of the tolerance, and
 # otherwise after this number of sweeps.
 _NEAR, _EVERY = 2.0, 8
+
+
+class Task(NamedTuple):
+    """The chains as compiled loops read them: see `Chains`."""
+
+    rows: tuple
+    first: np.ndarray
+    codes: np.ndarray
+    shares: np.ndarray
+    losses: np.ndarray
+    scales: np.ndarray
+    lam: float
+
+
+class Cache(NamedTuple):
+    """Labellings of chain c: slots slot[c] to slot[c] + count[c] - 1 of room[c].
+
+    `labels` holds them one after the other from label[c] on, `gram` a square of side room[c] from
+    square[c] on. `full` tells where one more was wanted.
+    """
+
+    room: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
+    slot: np.ndarray
+    label: np.ndarray
+    square: np.ndarray
+    labels: np.ndarray
+    alpha: np.ndarray
+    loss: np.ndarray
+    gram: np.ndarray
+    full: np.ndarray
+
+
+sweep = sequence.sweep
+"""(task, cache, W, E, order, gaps, search) -> None; sets the gaps (n_chains,) found on the way.
+
+Visits the chains in an order (int64), and changes the cache, E (m, m) and W, which is (m, d) for
+dense rows and (d, m) for sparse ones. With `search` each visit looks for the labelling of largest
+loss + score; without, the gaps are those among cached labellings. They are times the chains'
+shares.
+"""
+
+mixture = sequence.mixture
+"""(task, cache, nodes, edges) -> expected loss; adds what true minus expected labels, steps weigh.
+
+Shares are brought to sum one, which rounding errors may have moved.
+"""
+
+copy_cache = sequence.copy_cache
+"""(old, new, lengths) -> None; fills a cache that has more room, for chains of these lengths."""
 
 
 def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Iterator[Iterate]:
