@@ -26,9 +26,9 @@ import numpy as np
 from scipy import sparse
 
 from skscreen._compiled import distributed as loops
+from skscreen._compiled import samples as row_loops
 from skscreen.core.threads import blas_threads_for
 from skscreen.distributed.rows import Block
-from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import flat_rows
 
 # Lengths of a step at which a pass also finds the slope of the objective, in case 1 is too long.
@@ -140,7 +140,7 @@ def _add_curvature(rows: tuple, part: tuple[int, int], second, scale: float, roo
         loops.add_squares(rows, scale, second, out)
     elif room is None:
         inside = np.flatnonzero(second[: part[1] - part[0]])
-        add_products(*rows, scale, inside + part[0], second[inside], out)
+        row_loops.add_products(*rows, scale, inside + part[0], second[inside], out)
     else:
         roots, product = room
         roots = roots[: loops.root_rows(rows, *part, scale, second, roots)]

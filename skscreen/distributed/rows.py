@@ -16,8 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skscreen.core.memory import aligned
 from skscreen.distributed.parts import Parts, sent, spread
-from skscreen.samples.row_loops import squared_norms
-from skscreen.samples.rows import LARGEST, flat_rows
+from skscreen.samples.rows import LARGEST, flat_rows, squared_norms
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from sklearn import get_config
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
+from skscreen._compiled import samples as loops
 from skscreen.samples.definite import check_symmetric
 from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values, matrix_of
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
-from skscreen.samples.row_loops import squared_distances_from, squared_norms
-from skscreen.samples.rows import flat_rows
+from skscreen.samples.rows import flat_rows, squared_norms
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
@@ -150,7 +150,9 @@ class Kernel:
             # Of a linear kernel as if the origin were at a sample: an intercept takes up the rest.
             moved = self.name == "linear" and not sparse.issparse(support_vectors)
             origin = support_vectors[0] if moved else np.zeros(X.shape[1])
-            squares = squared_distances_from(np.ascontiguousarray(X), origin.astype(np.float64))
+            squares = np.empty(n)
+            X = np.ascontiguousarray(X)
+            loops.squared_distances_from(X, origin.astype(np.float64), squares)
         if self.name == "linear":
             return np.sqrt(squares)
         return (self.gamma * squares + abs(self.coef0)) ** (0.5 * self.degree)

@@ -15,9 +15,9 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
+from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
-from skscreen.samples import row_loops
 
 # Largest length of a vector, so that sums of inner products with dual variables do not overflow.
 LARGEST = 1e40
@@ -57,7 +57,7 @@ class LinearSamples:
             raise ValueError(f"bias must be finite, got {bias!r}.")
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
-        squares = row_loops.squared_norms(self.rows, self.n) + self.bias * self.bias
+        squares = squared_norms(self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
         if np.isnan(self.norms).any():
             raise ValueError("X contains NaN.")
@@ -137,7 +137,7 @@ class LinearSamples:
             out = self.X @ w[:d]
         else:
             out = np.empty(self.n_rows)
-            row_loops.multiply(*self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
+            loops.multiply(*self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
         if self.bias != 0.0:
             out += self.bias * w[d]
         return self.y * self._tiled(out)
@@ -151,7 +151,7 @@ class LinearSamples:
         if self._by_blas and 2 * np.count_nonzero(scales) > self.n_rows:
             out[:d] = self.X.T @ scales
         else:
-            row_loops.multiply_transposed(*self.short_rows, scales, out)
+            loops.multiply_transposed(*self.short_rows, scales, out)
         if self.bias != 0.0:
             out[d] = self.bias * scales.sum()
         return out
@@ -253,25 +253,37 @@ def compress(X) -> sparse.csr_array | None:
     if sparse.issparse(X):
         return None
     X = np.ascontiguousarray(X)
-    counts = row_loops.count_entries(X)
+    counts = np.empty(X.shape[0], np.int64)
+    loops.count_entries(X, counts)
     if 3 * int(counts.sum()) > X.size:
         return None
     starts = np.concatenate([[0], np.cumsum(counts)])
     places = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
     starts, columns = starts.astype(places), np.empty(starts[-1], places)
     data = np.empty(starts[-1], X.dtype)
-    row_loops.take_entries(X, starts, columns, data)
+    loops.take_entries(X, starts, columns, data)
     return sparse.csr_array((data, columns, starts), shape=X.shape)
 
 
 def flat_rows(X) -> tuple:
-    """Return data, columns, starts of rows and number of columns for compiled code."""
+    """Return data, columns, starts of rows and number of columns for compiled code.
+
+    These are the arrays of CSR, unsigned columns spare the test for negative ones; of dense data
+    the last two are empty.
+    """
     if not sparse.issparse(X):
         return X.reshape(-1), _NO_COLUMNS, _NO_STARTS, X.shape[1]
     places = np.promote_types(X.indices.dtype, X.indptr.dtype)
     columns, starts = (np.ascontiguousarray(part, places) for part in (X.indices, X.indptr))
     unsigned = np.uint32 if places.itemsize == 4 else np.uint64
     return np.ascontiguousarray(X.data), columns.view(unsigned), starts, X.shape[1]
+
+
+def squared_norms(rows: tuple, n: int) -> np.ndarray:
+    """Return the squared lengths of n `flat_rows`; columns must not repeat within a row."""
+    out = np.empty(n)
+    loops.squared_norms(*rows, out)
+    return out
 
 
 def _rows_of(X):

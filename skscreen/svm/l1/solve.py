@@ -36,9 +36,9 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
+from skscreen._compiled import samples as row_loops
 from skscreen._compiled import svm as compiled
 from skscreen.core.floats import EPS
-from skscreen.samples.row_loops import sparse_products
 from skscreen.samples.rows import flat_rows
 
 quadratic_descent = compiled.quadratic_descent
@@ -289,7 +289,7 @@ def _model(Z, c, short, damping: float) -> np.ndarray:
         rows = sparse.csr_array(Z)[inside]
         rows.data *= np.repeat(roots, np.diff(rows.indptr))
         H = np.zeros((Z.shape[1], Z.shape[1]))
-        sparse_products(*flat_rows(rows), H)
+        row_loops.sparse_products(*flat_rows(rows), H)
         H += np.tril(H, -1).T
     else:
         rows = Z[inside] * roots[:, None]

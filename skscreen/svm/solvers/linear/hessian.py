@@ -4,9 +4,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 from scipy.linalg.blas import dsyrk
 
+from skscreen._compiled import samples as row_loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
-from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import LinearSamples
 
 # Systems of so few weights are solved for the weights, whatever the number of samples.
@@ -104,7 +104,9 @@ class Hessian:
     def _add(self, index: np.ndarray, sign: float) -> None:
         samples, total, sizes = self._samples, self._sum, self._sizes
         if self._by_entries:
-            add_products(*samples.short_rows, samples.bias, index, sign * sizes[index], total)
+            row_loops.add_products(
+                *samples.short_rows, samples.bias, index, sign * sizes[index], total
+            )
             return
         (multiply,) = get_blas_funcs(("syrk",), (total,))
         for first in range(0, index.size, _TOGETHER):
