@@ -143,7 +143,7 @@ inline void pair_scores(const PairValues<double>& K, Array<const double> beta,
   std::vector<double> negative(n);
   std::fill_n(f.data, n, 0.0);
   add_class_sums(K, beta, f.data, negative.data());
-  double total = 0.0, sum = 0.0, terms = 2.0;
+  double total = 0.0, sum = 0.0, terms = 4.0;  // two of them for B^2 times the sum
   for (int64_t k = 0; k < n; ++k) {
     total += std::abs(beta[k]) * sizes[k];
     sum += beta[k];
@@ -151,7 +151,8 @@ inline void pair_scores(const PairValues<double>& K, Array<const double> beta,
   }
   for (int64_t k = 0; k < n; ++k) {
     f[k] += K.square_bias * sum - negative[k];
-    errors[k] = (relative + 0.5 * EPS * terms) * total * sizes[k] + 2.0 * EPS * (1.0 + std::abs(f[k]));
+    errors[k] = (relative + 0.5 * EPS * terms) * total * sizes[k] +
+                2.0 * EPS * (1.0 + std::abs(f[k]));
   }
 }
 
