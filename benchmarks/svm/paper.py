@@ -74,7 +74,7 @@ def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolve
         began = time.process_time()
         state = SampleState(samples, losses, start, codes)
         state.evaluate()
-        coordinate_descent(state, tol, left or 20_000, screening=screens, shrinking=shrink)
+        coordinate_descent(state, tol, min(left, 20_000), screening=screens, shrinking=shrink)
         return state.solution(tol, time.process_time() - began)
 
     def solve_gram(losses, start, margins, codes, tol, left):
