@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.embedding.problem.losses import answer_loss
+from skscreen._compiled import embedding
 
 
 def columns(rows):
@@ -46,7 +46,9 @@ def loss_values(loss, a, c):
 def of_answer(loss, *distances):
     """f and its slopes for the two or three squared distances of an answer."""
     slopes = np.empty(len(distances))
-    return answer_loss(loss.code, loss.shape, np.array(distances, dtype=float), slopes), *slopes
+    return embedding.answer_loss(
+        loss.code, loss.shape, np.array(distances, dtype=float), slopes
+    ), *slopes
 
 
 def gradient(loss, rows, X, reg=0.0):

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skscreen._compiled import embedding
 from skscreen.datasets import make_triplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import clean_ridge, random_start
-from skscreen.embedding.solvers.descent import diverged, sgd_pass
+from skscreen.embedding.solvers.descent import diverged
 from skscreen.embedding.solvers.solve import SOLVERS
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.metrics import triplet_error
@@ -47,7 +48,7 @@ def constant_sgd(problem, X, settings, rng, decay=0.0) -> Iterator[Progress]:
         step = settings.step / (1.0 + decay * epoch)
         for part in range(5):
             size = m * (part + 1) // 5 - m * part // 5
-            row = sgd_pass(
+            row = embedding.sgd_pass(
                 X, problem.answers, row, size, step, step, terms.loss, terms.shape, terms.reg
             )
             yield Progress(epoch + (part + 1) / 5, np.nan, step, X, False)

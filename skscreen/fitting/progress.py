@@ -1,10 +1,9 @@
 """A progress bar on stderr for paths whose length may be only an estimate."""
 
+import math
 import shutil
 import sys
 from typing import Self
-
-import numpy as np
 
 # Width of the bar, in characters.
 _CELLS = 24
@@ -12,9 +11,8 @@ _CELLS = 24
 
 def share_of_decades(gap: float, tol: float) -> float:
     """Return how far a relative gap has come from 1 to a tolerance, on the scale of logarithms."""
-    return float(
-        np.clip(np.log(max(gap, tol, 1e-300)) / np.log(np.clip(tol, 1e-300, 0.5)), 0.0, 1.0)
-    )
+    tol = min(max(tol, 1e-300), 0.5)
+    return max(math.log(max(gap, tol)) / math.log(tol), 0.0)
 
 
 class ProgressBar:

@@ -141,8 +141,8 @@ class _StepSize:
         """Whether D(new) is at least its model at `old`; if not, L grows."""
         if self._fixed or self.L >= self._largest:
             return True
-        change = squared_distance(new.p, p_old)
-        if change <= self.L * self._lam * squared_distance(new.a, old):
+        change = pragam.squared_distance(new.p, p_old)
+        if change <= self.L * self._lam * pragam.squared_distance(new.a, old):
             return True
         self.L *= _GROW
         return False
@@ -196,7 +196,3 @@ def mix(x: np.ndarray, y: np.ndarray, share: float) -> np.ndarray:
     out = np.empty_like(x)
     pragam.mix(x, y, share, out)
     return out
-
-
-squared_distance = pragam.squared_distance
-"""(x, y) -> |x - y|^2."""

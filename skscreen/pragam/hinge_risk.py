@@ -76,7 +76,7 @@ class HingeRisk:
     def gradient(self, w: np.ndarray) -> np.ndarray:
         """Return the gradient of <a, 1 - Z w> in d."""
         margins = self._samples.margins(w)
-        shortfalls(margins, self._roots, margins)
+        pragam.shortfalls(margins, self._roots, margins)
         return margins
 
     def combine(self, d: np.ndarray) -> np.ndarray:
@@ -90,13 +90,14 @@ class HingeRisk:
     def value(self, g: np.ndarray) -> tuple[float, float]:
         """Return R and the best intercept for a `gradient`."""
         if not self.free_intercept:
-            return hinge_sum(g, self._tops, self._normal, 0.0), 0.0
+            return pragam.hinge_sum(g, self._tops, self._normal, 0.0), 0.0
         # The kink of the loss of sample i is at b = y_i (1 - <z_i, w>).
         kinks, (low, high) = g / self._normal, self._around
-        b = quantile_between(kinks, self.caps, self._positive, low, high)
+        # The weighted quantile, in one pass where it is one of few values from low to high.
+        b = pragam.quantile_between(kinks, self.caps, self._positive, low, high)
         width = _SEARCHED * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
         self._around = b - width, b + width
-        return hinge_sum(g, self._tops, self._normal, b), b
+        return pragam.hinge_sum(g, self._tops, self._normal, b), b
 
     def rounding(self, w: np.ndarray, b: float) -> float:
         """Return what rounding errors of R may be: those of margins, of which it is a mean."""
@@ -117,7 +118,7 @@ class HingeRisk:
     def project(self, base: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
         """Return the feasible d nearest to base + scale g."""
         out = np.empty(self.size)
-        move_along(base, g, scale, out)
+        pragam.move_along(base, g, scale, out)
         if not self.free_intercept:
             return np.clip(out, 0.0, self._tops, out=out)
         # The multiplier is -scale times an intercept, which changes little from call to call.
@@ -152,19 +153,3 @@ class HingeRisk:
             for sign in (-1.0, 1.0)
         ]
         return min(box, 0.5 * lighter * sum(float(side.max()) for side in sides))
-
-
-hinge_sum = pragam.hinge_sum
-"""(g, tops, normal, b) -> sum of tops_i max(g_i - b normal_i, 0)."""
-
-shortfalls = pragam.shortfalls
-"""(margins, roots, out) -> None; fills `out`, maybe `margins`, with roots_i (1 - margins_i)."""
-
-move_along = pragam.move_along
-"""(base, g, scale, out) -> None; fills `out` with base + scale g."""
-
-quantile_between = pragam.quantile_between
-"""(values, weights, level, low, high) -> `weighted_quantile`.
-
-In one pass where it is one of few values from low to high.
-"""

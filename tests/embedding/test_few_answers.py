@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from skscreen import OrdinalEmbedding, next_queries
+from skscreen._compiled import embedding
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.solvers.line_moves import place_sweep
 from skscreen.embedding.tools.bootstrap import nearest_similar
 from skscreen.embedding.tools.redraw import redraw
 from skscreen.embedding.tools.response import Response
@@ -56,7 +56,7 @@ def test_an_object_in_the_wrong_place_is_moved_where_its_answers_are_better(name
     X = points - points.mean(axis=0)
     X[N] = 6.0
     before, others = problem.evaluate(X)[0], X[:N].copy()
-    assert place_sweep(X, problem.terms)[0] >= 1
+    assert embedding.place_sweep(X, problem.terms)[0] >= 1
     after = problem.evaluate(X)[0]
     assert after < before
     assert np.linalg.norm(X[N]) < 4.0
@@ -64,7 +64,7 @@ def test_an_object_in_the_wrong_place_is_moved_where_its_answers_are_better(name
         assert np.linalg.norm(X[:N] - others, axis=1).max() < 4.0
     # Sweeps end, and never raise the objective.
     for _ in range(20):
-        moved, _ = place_sweep(X, problem.terms)
+        moved, _ = embedding.place_sweep(X, problem.terms)
         now = problem.evaluate(X)[0]
         assert now <= after
         after = now

@@ -12,11 +12,9 @@ from skscreen.embedding.problem.losses import CONVEX_LOSSES, TRAITS, EmbeddingLo
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers import svrg
 from skscreen.embedding.solvers.auto import clean_ridge, random_start
-from skscreen.embedding.solvers.descent import sgd_pass
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.solve import SOLVERS, solve, solve_from
 from skscreen.embedding.solvers.state import Settings, shuffled
-from skscreen.embedding.solvers.svrg import svrg_epoch
 
 N, P = 25, 2
 POINTS = np.random.default_rng(0).normal(scale=0.5, size=(N, P))
@@ -110,7 +108,7 @@ def test_an_epoch_of_svrg_is_that_of_the_plain_formula(loss, rows, batch):
         block = rows[(first + t * batch + np.arange(batch)) % 60]
         u = gradient(loss, block, plain) - gradient(loss, block, snapshot) + full
         plain = plain - batch * step * u
-    svrg_epoch(
+    embedding.svrg_epoch(
         lazy, snapshot, full, rows, first, 60 // batch, batch, step, loss.code, loss.shape, 0.0
     )
     assert_allclose(lazy, plain, atol=1e-13)
@@ -121,7 +119,7 @@ def test_an_sgd_pass_is_that_of_the_plain_formula(loss):
     plain, passed = start(), start()
     for t in range(100):
         plain = plain - (0.1 - 0.001 * t) * gradient(loss, ROWS[[(1150 + t) % 1200]], plain)
-    row = sgd_pass(passed, ROWS, 1150, 100, 0.1, 0.0, loss.code, loss.shape, 0.0)
+    row = embedding.sgd_pass(passed, ROWS, 1150, 100, 0.1, 0.0, loss.code, loss.shape, 0.0)
     assert row == 50
     assert_allclose(passed, plain, atol=1e-12)
 

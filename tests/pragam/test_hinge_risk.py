@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from skscreen.pragam.hinge_risk import HingeRisk, quantile_between
+from skscreen._compiled import pragam
+from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.intercept import weighted_quantile
 from skscreen.samples.rows import LinearSamples
 
@@ -131,4 +132,6 @@ def test_quantiles_by_sorting(items, share, low, width):
     reached = np.cumsum(weights[order]) >= level
     expected = values[order][np.argmax(reached)]
     assert weighted_quantile(values, weights, level) == expected
-    assert quantile_between(values, weights, level, float(low), float(low + width)) == expected
+    assert (
+        pragam.quantile_between(values, weights, level, float(low), float(low + width)) == expected
+    )

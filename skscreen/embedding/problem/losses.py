@@ -82,7 +82,3 @@ class EmbeddingLoss:
     def of_trials(self) -> bool:
         """Whether answers are choices of the odd one out, not of the nearer pair."""
         return self.sides == 3
-
-
-answer_loss = embedding.answer_loss
-"""(code, shape, distances (2,) or (3,), slopes) -> loss of one answer; `slopes` is filled."""

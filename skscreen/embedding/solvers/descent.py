@@ -53,7 +53,10 @@ def descend(
         for part in range(parts):
             end = n_steps * (part + 1) // parts
             steps = [first * (1.0 - at / n_steps) for at in (done, end)]
-            row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
+            # Rows are taken in order, round the end; lengths go linearly from first to last.
+            row = embedding.sgd_pass(
+                X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg
+            )
             done = end
             yield Progress(done / len(problem.answers), nan, steps[0], X, False)
         if not diverged(X, far):
@@ -107,10 +110,3 @@ def falling(
         yield Progress(epoch + 2.0, value, used, at, done)
         if done:
             return
-
-
-sgd_pass = embedding.sgd_pass
-"""(X, rows, start, n_steps, first_step, last_step, code, shape, reg) -> the next row.
-
-Rows are taken in order, round the end; lengths of steps go linearly from first to last.
-"""

@@ -31,7 +31,7 @@ def gram_descent(
 
     def evaluate(factor: np.ndarray) -> tuple[float, np.ndarray]:
         G, gradient = factor @ factor.T, np.zeros((n, n))
-        value = sum_losses(G, terms, gradient) / terms.total
+        value = embedding.by_gram(G, terms, gradient) / terms.total
         gradient /= terms.total
         # The projection leaves it in the space of centred matrices, where I and centring agree.
         gradient[np.diag_indices(n)] += ridge
@@ -53,7 +53,3 @@ def _factor(G: np.ndarray) -> np.ndarray:
     eigenvalues, vectors = np.linalg.eigh(G)
     positive = np.flatnonzero(eigenvalues > 0.0)[::-1]
     return vectors[:, positive] * np.sqrt(eigenvalues[positive])
-
-
-sum_losses = embedding.by_gram
-"""(G (n, n), terms, gradient) -> weighted sum of the losses; its gradient is added."""

@@ -30,7 +30,8 @@ def lbfgs(
     passes += 1
     for _ in range(settings.max_iter or _EPOCHS):
         old = value
-        value, n_pairs, evaluations, length = iterate(
+        # It moves X and the gradient there; a length of 0 is no decrease.
+        value, n_pairs, evaluations, length = embedding.lbfgs_iterate(
             X, value, gradient, steps, changes, curvatures, n_pairs, terms, work, spare
         )
         passes += evaluations
@@ -39,8 +40,3 @@ def lbfgs(
         yield Progress(passes, value, length, X, stopped and isfinite(value))
         if stopped:
             return
-
-
-iterate = embedding.lbfgs_iterate
-"""(X (n, p), value, gradient, steps and changes (memory, n p), curvatures, n_pairs, terms, work,
-spare (3, n, p)) -> new value, n_pairs, evaluations, length of the step, or 0; moves X, gradient."""

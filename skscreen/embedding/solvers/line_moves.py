@@ -35,21 +35,14 @@ def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Ite
 
 def _offer_gaps(problem: EmbeddingProblem, X: np.ndarray) -> tuple[int, float]:
     """Move points on a line, a sweep at a time; how many moved at first, and passes."""
-    moved = [line_sweep(X[:, 0], problem.terms, _GAPS)]
+    moved = [embedding.line_sweep(X[:, 0], problem.terms, _GAPS)]
     while moved[-1] and len(moved) < _SWEEPS:
-        moved.append(line_sweep(X[:, 0], problem.terms, _GAPS))
+        moved.append(embedding.line_sweep(X[:, 0], problem.terms, _GAPS))
     return moved[0], float(len(moved) * problem.width * min(_GAPS, problem.n_objects))
 
 
 def _offer_places(problem: EmbeddingProblem, X: np.ndarray) -> tuple[int, float]:
     """Move points by at least a hundredth of what depends on them; how many moved, and passes."""
-    moved, evaluated = place_sweep(X, problem.terms)
+    # Each object is tried beside 16 others, at first by 32 of its answers.
+    moved, evaluated = embedding.place_sweep(X, problem.terms)
     return moved, evaluated / len(problem.answers)
-
-
-line_sweep = embedding.line_sweep
-"""(x (n,), terms, n_gaps) -> how many objects took another place; x is changed."""
-
-place_sweep = embedding.place_sweep
-"""(X (n, p), terms) -> how many objects took another place beside one of 16 others, and of how many
-answers the loss was computed, at first of 32 an object; X is changed."""

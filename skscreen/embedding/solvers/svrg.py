@@ -56,7 +56,7 @@ def svrg_sbb(
             X[:], step, age = best, first_step, 0
             value = evaluate(X, terms, work, gradient)
         trial, used = X.copy(), step
-        svrg_epoch(
+        embedding.svrg_epoch(
             trial, X, gradient, rows, rng.integers(len(rows)), n_steps, batch, step,
             terms.loss, terms.shape, terms.reg,
         )  # fmt: skip
@@ -88,7 +88,3 @@ def svrg_sbb(
 
 # With a constant step (Johnson and Zhang 2013).
 svrg = partial(svrg_sbb, barzilai_borwein=False)
-
-svrg_epoch = embedding.svrg_epoch
-"""(X, snapshot, gradient, rows, start, n_steps, batch, step, code, shape, reg): steps of SVRG from
-X = snapshot, where F has this gradient; X is moved."""
