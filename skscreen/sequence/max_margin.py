@@ -1,6 +1,7 @@
 """Max-margin Markov chains: the estimator and its solvers by name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -57,7 +58,8 @@ class MaxMarginChain(LinearChain):
         One of "auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean" and "bmrm".
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
         it is by far the fastest. "smoothing" is L-BFGS on smoothed losses, for columns of very
-        uneven scale, as time stamps. "auto" is the one or the other, by the scales of the columns.
+        uneven scale, as time stamps. "auto" is the one or the other, by the scales of the columns;
+        where rounding errors end "smoothing" before `tol`, "frank-wolfe" follows.
         "pragam" is Nesterov's excessive gap
         technique with the entropy as prox function; it stores no labellings, and its rate is
         guaranteed. "pragam-euclidean" is the same with projections onto marginals, as first
@@ -229,12 +231,26 @@ class MaxMarginChain(LinearChain):
         keep_weights(self, chains, found.w)
         return self
 
+    def _smoothed(self, chains: Chains, limit: int) -> Iterator[Iterate]:
+        """Yield the iterates of smoothing; of "auto", then those of Frank-Wolfe.
+
+        Where a large column separates the labels the optimum is below the rounding errors of losses
+        of one, which smoothing sums; Frank-Wolfe ends there after a few sweeps.
+        """
+        done = 0
+        for iterate in smoothing(chains, self.tol, limit):
+            done = iterate.iteration
+            yield iterate
+        if self.solver == "auto" and done < limit:
+            for iterate in self._iterates(chains, "frank-wolfe", limit - done):
+                yield replace(iterate, iteration=done + iterate.iteration)
+
     def _iterates(self, chains: Chains, solver: str, limit: int) -> Iterator[Iterate]:
         if solver == "frank-wolfe":
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             return frank_wolfe(chains, self.tol, seed, limit)
         if solver == "smoothing":
-            return smoothing(chains, self.tol, limit)
+            return self._smoothed(chains, limit)
         if solver == "pragam":
             return entropic_gap(chains)
         if solver == "bmrm":

@@ -126,13 +126,27 @@ def test_badly_scaled_data_keep_the_certificate(size, solver):
     assert_allclose(model.objective_, margin_objective(scaled, CODES, 3, lam, w), rtol=1e-9)
 
 
+SEPARATED = [np.array([[12573022.10933933]]), np.array([[-13210486.330130189]])]
+
+
 @pytest.mark.parametrize("options", [{"fit_start_end": False}, {}, {"fit_intercept": False}])
 def test_temperatures_too_low_for_floating_point_end_the_fit(options):
-    x = [np.array([[12573022.10933933]]), np.array([[-13210486.330130189]])]
     with pytest.warns(ConvergenceWarning):
-        model = MaxMarginChain(1000.0, max_iter=300, **options).fit(x, [[0], [1]])
+        model = MaxMarginChain(1000.0, solver="smoothing", max_iter=300, **options)
+        model.fit(SEPARATED, [[0], [1]])
     assert 0.0 < model.dual_gap_ <= 1.0
-    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+def test_an_optimum_below_the_rounding_errors_of_losses_is_reached(C):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model, known = (
+            MaxMarginChain(C, solver=solver, max_iter=1000).fit(SEPARATED, [[0], [1]])
+            for solver in ("auto", "frank-wolfe")
+        )
+    assert model.dual_gap_ <= 1e-3
+    assert_allclose(model.objective_, known.objective_, rtol=2e-3)
 
 
 @pytest.mark.parametrize("max_iter", [3, 10])
