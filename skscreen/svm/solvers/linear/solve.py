@@ -22,7 +22,6 @@ from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order")
-INTERCEPTS = ("none", "free")
 
 # Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products; per
 # entry copied, sample in a pass, multiplication in a product of matrices, pair of entries of sparse
@@ -66,7 +65,6 @@ def solve_linear(
     """
     began = time.perf_counter()
     losses = as_losses(losses)
-    fixed = _check(samples, losses.caps, start, fixed, intercept, solver)
     state = SampleState(samples, losses, start, fixed, intercept == "free")
     if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
@@ -135,19 +133,3 @@ def _newton_work(state: SampleState) -> float:
     known = bool(state.alpha.any()) and not state.n_iter
     n_steps, n_sums = _SMOOTH_STEPS[known] if smooth else _STEPS[known]
     return n_steps * step + n_sums * n_inside * products
-
-
-def _check(samples, C, start, fixed, intercept, solver) -> np.ndarray | None:
-    """Return the codes as an array; raise an error for invalid arguments."""
-    for name, value, known in (("intercept", intercept, INTERCEPTS), ("solver", solver, SOLVERS)):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
-    if C.shape != (samples.n,):
-        raise ValueError(f"C must have shape ({samples.n},), one bound per sample, got {C.shape}.")
-    if start is not None and np.shape(start) != C.shape:
-        raise ValueError(f"start must have shape {C.shape}, got {np.shape(start)}.")
-    if fixed is not None:
-        fixed = np.asarray(fixed)
-        if fixed.shape != C.shape or not np.isin(fixed, (0, 1, 2)).all():
-            raise ValueError(f"fixed must have shape {C.shape} and hold only 0, 1 and 2.")
-    return fixed

@@ -296,23 +296,6 @@ def test_auto_leaves_coordinate_descent_where_it_stalls():
     assert auto.converged and not alone.converged
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"solver": "newton"}, "solver must be one of"),
-        ({"losses": np.ones(3)}, "one bound per sample"),
-        ({"losses": -np.ones(120)}, "not negative"),
-        ({"start": np.ones(3)}, "start must have shape"),
-        ({"fixed": np.full(120, 3)}, "only 0, 1 and 2"),
-    ],
-)
-def test_wrong_arguments_are_named(changes, message):
-    X, y = data("random")
-    arguments = {"losses": np.ones(y.size), **changes}
-    with pytest.raises(ValueError, match=message):
-        solve_linear(LinearSamples(X, y), **arguments)
-
-
 def test_short_rows_give_the_same_solution():
     X, y = data("wine")
     thin = np.where(np.abs(X) > 1.2, X, 0.0)
