@@ -147,7 +147,8 @@ class SampleState:
         """Scale weights up until no margin is short by a rounding error, if it pays."""
         # With a huge C it costs more than the tolerance, slightly longer weights nothing.
         best, y = self.best, self.samples.y
-        if self.relative_gap <= tol:
+        # NaN is the gap where a primal value overflows.
+        if not self.relative_gap > tol:
             return
         errors = 2.0 * self._own.rounding(best.w, best.b)
         longer = self._box.stretched(y * best.alpha, y * best.margins, errors)
