@@ -222,7 +222,11 @@ class SamplePathSolver:
             more = view.gap + 0.5 * (factor * solution.apart) ** 2
             if more < gap:
                 solution = solution.stretched(factor, view.b)
-                gap, found = more, replace(found, primal=view.primal)
+                w, primal = solution.w, view.primal
+                if w is not None:
+                    # No sample has a loss any more.
+                    primal = 0.5 * float(w @ w)
+                gap, found = more, replace(found, primal=primal)
         if solution.w is None or longer is not None or gap > tol * found.primal:
             found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)

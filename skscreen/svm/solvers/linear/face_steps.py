@@ -30,8 +30,6 @@ _FIRST, _LEAST, _MOST = 1e-2, 1e-5, 0.1
 # The share falls by this factor after a move of at least `_GOOD` of the full length, else it rises.
 _FACTOR, _GOOD = 10.0, 0.5
 
-# Work of a projection, in units of reading an entry: for each multiplication, and fixed.
-_PROJECTION, _FIXED = 4.0, 1e5
 # Share of slopes that is left by rounding errors of a projection.
 _ROUNDED = 1e-12
 
@@ -118,8 +116,8 @@ class FaceSteps:
 
 
 def _work(n_samples: int, n_features: int) -> float:
-    """Return the work of a projection."""
-    return _PROJECTION * n_samples * n_features**2 + _FIXED
+    """Return the work of a projection, in units of reading an entry."""
+    return 4.0 * n_samples * n_features**2 + 1e5
 
 
 def _multiply(*face_and_x) -> np.ndarray:

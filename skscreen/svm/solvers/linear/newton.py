@@ -59,16 +59,14 @@ _PART, _MANY_SAMPLES, _ROUGH, _MOST_ROUGH = 0.1, 20_000, 1e-3, 20
 # or by so many epochs of coordinate descent, with fewer samples than this for each weight.
 _EPOCHS, _ROWS_A_WEIGHT = 5, 10
 
-# Width of the first zones over the relative gap, and the smallest and largest one, in units of the
-# margin.
-_FIRST_WIDTH, _SMALLEST_FIRST, _LARGEST_WIDTH = 50.0, 1e-3, 10.0
+# Width of the first zones over the relative gap, and the largest width, in units of the margin.
+_FIRST_WIDTH, _LARGEST_WIDTH = 50.0, 10.0
 # Largest width of the last steps: in units of the margin, and over the mean of C |z|^2.
 _POLISHING_WIDTHS = (0.1, 1e-3)
 # Share of the tolerance that zones add to the gap in these, and what the width grows by.
 _PRECISE, _WIDER = 0.1, (10.0, 1e4)
-# Factor of the width after at most `_FEW` Newton steps, after at most `_MANY`, and after more; and
-# where they did not suffice.
-_NARROWER, _AGAIN = (0.1, 0.4, 0.6), 4.0
+# Factor of the width after at most `_FEW` Newton steps, after at most `_MANY`, and after more.
+_NARROWER = (0.1, 0.4, 0.6)
 _FEW, _MANY = 4, 15
 
 
@@ -134,7 +132,7 @@ class _Zones:
     """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
 
     def __init__(self, state: SampleState):
-        self.width = min(max(_FIRST_WIDTH * state.relative_gap, _SMALLEST_FIRST), _LARGEST_WIDTH)
+        self.width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), _LARGEST_WIDTH)
         curvature = float(np.mean(state.caps * state.samples.norms**2))
         self._widest = max(_POLISHING_WIDTHS[0], _POLISHING_WIDTHS[1] * curvature)
         self._polishing = False
@@ -142,7 +140,7 @@ class _Zones:
     def move(self, state: SampleState, tol: float, steps: int | None, slackness: float) -> None:
         """Change the width after so many steps, None: too many, which left a slackness."""
         if steps is None:
-            self.width = min(_AGAIN * self.width, _LARGEST_WIDTH)
+            self.width = min(4.0 * self.width, _LARGEST_WIDTH)
         elif slackness <= _PRECISE * tol * state.primal:
             # What is left are rounding errors of the margins times C / width. Wide zones suffice
             # this close to the optimum.

@@ -25,7 +25,7 @@ from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.certificate import Box
+from skscreen.svm.certificate import Box, View
 from skscreen.svm.screening.bounds import SampleBall, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
@@ -129,12 +129,11 @@ class SampleState:
             self.centre += move
             self.short -= move * y
 
-    def _point(
-        self, alpha: np.ndarray, margins: np.ndarray, w: np.ndarray, own: np.ndarray
-    ) -> Point:
+    def _point(self, alpha, margins, w, own: np.ndarray, view: View | None = None) -> Point:
         """Return a point with its certificate; `own` (d,) are the weights of alpha."""
-        y = self.samples.y
-        view = self._box.view(y * alpha, y * margins)
+        if view is None:
+            y = self.samples.y
+            view = self._box.view(y * alpha, y * margins)
         gap, apart = view.gap, 0.0
         primal = 0.5 * float(w @ w) + float(self._box.losses(view.slopes).sum())
         if own is not w:
@@ -154,8 +153,8 @@ class SampleState:
         longer = self._box.stretched(y * best.alpha, y * best.margins, errors)
         if longer is None or not 1.0 < (factor := longer[0]) <= _STRETCHED:
             return
-        alpha, w = factor * best.alpha, factor * best.w
-        point = self._point(alpha, factor * best.margins, w, self._own.combine(alpha))
+        alpha, margins, w = factor * best.alpha, factor * best.margins, factor * best.w
+        point = self._point(alpha, margins, w, self._own.combine(alpha), longer[1])
         if point.certificate.gap < best.certificate.gap:
             self.stretched = True
             self._see(point)
