@@ -13,9 +13,9 @@ import numpy as np
 
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import Layout, read_columns, read_trials
-from skscreen.embedding.problem.objects import refuse_codes
-from skscreen.embedding.problem.responses import check_response, read_choices
-from skscreen.embedding.problem.table import (
+from skscreen.embedding.problem.reading.objects import refuse_codes
+from skscreen.embedding.problem.reading.responses import check_response, read_choices
+from skscreen.embedding.problem.reading.table import (
     Table,
     column_place,
     read_column,

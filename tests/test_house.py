@@ -131,6 +131,13 @@ def test_no_file_is_long():
         assert path.read_text(encoding="utf-8").count("\n") <= 500, path
 
 
+def test_folders_of_many_files_have_rooms():
+    for folder in {path.parent for path in FILES}:
+        files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        rooms = [path for path in folder.iterdir() if list(path.glob("*.py"))]
+        assert len(files) <= 10 or rooms, folder
+
+
 def constants(path):
     """Yield the names in capitals that a file gives to numbers."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:

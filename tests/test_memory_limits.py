@@ -23,7 +23,7 @@ from skscreen import (
 )
 from skscreen.core import memory
 from skscreen.datasets import make_triplets
-from skscreen.samples.gram import Gram
+from skscreen.samples.kernels.gram import Gram
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 

@@ -16,8 +16,8 @@ from benchmarks.support.parts import headed, options_of
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import linear_svc, svc_gap
 from benchmarks.svm.rates import rates
-from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.solvers.kernel.solve import solve_kernel

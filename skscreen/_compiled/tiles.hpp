@@ -1,4 +1,4 @@
-// Powers of two of tiles of exponents, and weighted sums of them: samples/kernel_blocks.py.
+// Powers of two of tiles of exponents, and weighted sums of them: samples/kernels/kernel_blocks.py.
 #pragma once
 
 #include <algorithm>

@@ -23,15 +23,16 @@ from skscreen.embedding.problem.answers import (
     usable_answers,
     weights_of,
 )
-from skscreen.embedding.problem.conjoint import (
+from skscreen.embedding.problem.reading.conjoint import (
     MODELS,
     conjoint_design,
     learn_levels,
     read_conjoint,
     stimulus_values,
 )
-from skscreen.embedding.problem.objects import learn_objects
-from skscreen.embedding.problem.responses import RESPONSES
+from skscreen.embedding.problem.reading.objects import learn_objects
+from skscreen.embedding.problem.reading.responses import RESPONSES
+from skscreen.embedding.problem.reading.table import read_table
 from skscreen.embedding.problem.scale import (
     Judgements,
     ScaleFit,
@@ -42,10 +43,9 @@ from skscreen.embedding.problem.scale import (
     log_distribution,
     sides_of,
 )
-from skscreen.embedding.problem.table import read_table
+from skscreen.embedding.scale_checks import ScaleChecksMixin
 from skscreen.embedding.tools.fitted import check_columns_of_fit, learn_columns
-from skscreen.embedding.tools.scale_checks import ScaleChecksMixin
-from skscreen.embedding.tools.verdict import warn_at_chance
+from skscreen.embedding.verdict import warn_at_chance
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import share_of_decades

@@ -27,8 +27,8 @@ from skscreen.embedding.problem.answers import (
 )
 from skscreen.embedding.problem.losses import TRAITS, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.problem.objects import learn_objects
-from skscreen.embedding.problem.responses import RESPONSES
+from skscreen.embedding.problem.reading.objects import learn_objects
+from skscreen.embedding.problem.reading.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.solve import (
     EmbeddingSolution,
@@ -44,7 +44,7 @@ from skscreen.embedding.tools.feature_map import FeatureMapMixin
 from skscreen.embedding.tools.fitted import learn_columns
 from skscreen.embedding.tools.place import PlaceMixin
 from skscreen.embedding.tools.predict import PredictMixin
-from skscreen.embedding.tools.verdict import warn_map_at_chance, warn_unconverged
+from skscreen.embedding.verdict import warn_map_at_chance, warn_unconverged
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import ProgressBar

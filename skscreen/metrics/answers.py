@@ -6,8 +6,8 @@ from sklearn.utils import check_array
 
 from skscreen.embedding.problem.answers import Layout, check_total, read_answers
 from skscreen.embedding.problem.objective import margins
+from skscreen.embedding.problem.reading.responses import check_response
 from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, read_votes
-from skscreen.embedding.problem.responses import check_response
 
 # Smaller differences of squares may have lost digits to underflow.
 _SMALLEST_SQUARE = 1e-280

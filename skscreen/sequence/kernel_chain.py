@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.samples.gram import KERNELS, Gram
-from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.kernels.gram import KERNELS, Gram
+from skscreen.samples.kernels.kernel import Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
 from skscreen.sequence.base import MarginalsMixin, begin_fit, solve
 from skscreen.sequence.chains import Chains

@@ -18,7 +18,7 @@ from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import (
     Division,
     OneVsOne,

@@ -20,7 +20,7 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent
 from skscreen.core.floats import EPS
-from skscreen.samples.definite import IndefiniteError
+from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.svm.certificate import Box
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, with_options
-from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.targets import Targets
 from skscreen.svm.estimator import BaseSVM, fitted

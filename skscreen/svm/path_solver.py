@@ -12,8 +12,8 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
-from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.gram import FEW_ENTRIES
-from skscreen.samples.kernel import (
+from skscreen.samples.kernels.gram import FEW_ENTRIES
+from skscreen.samples.kernels.kernel import (
     KERNELS_WITH_GAMMA,
     Kernel,
     KernelFunction,

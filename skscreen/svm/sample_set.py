@@ -11,11 +11,11 @@ from scipy import sparse
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.store import Store
-from skscreen.samples.definite import DefiniteMatrix, IndefiniteError, made_definite
-from skscreen.samples.distances import near_origin
-from skscreen.samples.gram import Gram
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_samples import KernelSamples, Places
+from skscreen.samples.kernels.definite import DefiniteMatrix, IndefiniteError, made_definite
+from skscreen.samples.kernels.distances import near_origin
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples, both_signs, compress
 from skscreen.svm.path_solver import SamplePathSolver, Samples

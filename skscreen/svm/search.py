@@ -28,7 +28,7 @@ from skscreen.fitting.grid import values_from_zero
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import check_store
-from skscreen.samples.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
+from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
 from skscreen.samples.labels import Labels
 from skscreen.samples.multiclass import OneVsOne, pair_scores
 from skscreen.samples.targets import Targets

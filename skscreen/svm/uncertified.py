@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from skscreen.core.certificate import Certificate
-from skscreen.samples.definite import IndefiniteError
+from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution

@@ -12,7 +12,7 @@ from skscreen import PragamSVC, ScreenedSVC
 from skscreen.core import threads
 from skscreen.core.threads import blas_threads_for, in_threads, n_threads
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.samples import kernel_blocks
+from skscreen.samples.kernels import kernel_blocks
 from skscreen.svm import sample_set
 
 

@@ -14,7 +14,7 @@ from skscreen import (
     next_queries,
 )
 from skscreen.embedding.problem.answers import Layout, learn_answers, usable_answers
-from skscreen.embedding.problem.objects import learn_objects
+from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.metrics import noise_ceiling
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])

@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from skscreen import DifferenceScaling, OrdinalEmbedding, next_queries
-from skscreen.embedding.problem.objects import find, learn_objects
-from skscreen.embedding.problem.table import read_table
+from skscreen.embedding.problem.reading.objects import find, learn_objects
+from skscreen.embedding.problem.reading.table import read_table
 from skscreen.preprocessing import triplets_from_oddoneout
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))

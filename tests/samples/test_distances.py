@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from skscreen.samples.distances import (
+from skscreen.samples.kernels.distances import (
     all_squared_distances,
     rbf_of_distances,
     square_norms,

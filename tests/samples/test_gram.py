@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.samples.gram import Gram, kernel_values
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import Gram, kernel_values
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 
 rng = np.random.default_rng(0)
 N = 700

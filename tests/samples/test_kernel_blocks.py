@@ -7,10 +7,10 @@ from scipy import sparse
 from skscreen._compiled import LEVELS
 from skscreen._compiled import samples as loops
 from skscreen.core import threads
-from skscreen.samples.gram import BY_BLOCKS, Gram
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import BY_BLOCKS, Gram
+from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 from tests.awkward_data import HARD
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from skscreen import ScreenedSVC
-from skscreen.samples.gram import BY_BLOCKS, Gram
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
+from skscreen.samples.kernels.gram import BY_BLOCKS, Gram
+from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 
 
 def samples(kind, n=700):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import KernelSamples, Places
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.rows import LinearSamples, both_signs
 
 RNG = np.random.default_rng(0)

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import KernelSamples, Places
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, both_signs
 from skscreen.samples.targets import BothSides, Targets

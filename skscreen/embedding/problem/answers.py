@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.inputs import same_pairs
-from skscreen.embedding.problem.columns import check_columns
-from skscreen.embedding.problem.objects import are_positions, find_known, refuse_codes
-from skscreen.embedding.problem.responses import read_choices
-from skscreen.embedding.problem.table import Table, column_place, read_numbers, read_table
+from skscreen.embedding.problem.reading.columns import check_columns
+from skscreen.embedding.problem.reading.objects import are_positions, find_known, refuse_codes
+from skscreen.embedding.problem.reading.responses import read_choices
+from skscreen.embedding.problem.reading.table import Table, column_place, read_numbers, read_table
 from skscreen.fitting.warning import warn_user
 
 # Fewer rows than this may look like features by chance.

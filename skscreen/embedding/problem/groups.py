@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.embedding.problem.table import read_column
+from skscreen.embedding.problem.reading.table import read_column
 
 
 def read_groups(groups, n_rows: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
 from skscreen.embedding.problem.groups import read_groups
-from skscreen.embedding.problem.objects import learn_objects
+from skscreen.embedding.problem.reading.objects import learn_objects
 
 
 @dataclass(frozen=True)

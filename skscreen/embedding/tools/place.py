@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
-from skscreen.embedding.problem.objects import add_objects
+from skscreen.embedding.problem.reading.objects import add_objects
 from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
 from skscreen.fitting.warning import warn_user
 

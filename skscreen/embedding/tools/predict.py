@@ -15,7 +15,7 @@ from skscreen.embedding.problem.answers import (
 )
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import answer_margins
-from skscreen.embedding.problem.objects import are_positions
+from skscreen.embedding.problem.reading.objects import are_positions
 from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
 from skscreen.fitting.warning import warn_user
 

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.objective import margins
-from skscreen.embedding.problem.objects import find_known
-from skscreen.embedding.problem.table import read_table
+from skscreen.embedding.problem.reading.objects import find_known
+from skscreen.embedding.problem.reading.table import read_table
 from skscreen.embedding.tools.bootstrap import draw_sample
 from skscreen.fitting.warning import warn_user
 

@@ -21,7 +21,7 @@ from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import with_options
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.gram import is_definite
+from skscreen.samples.kernels.gram import is_definite
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.certified.errors import (
     AbsoluteErrors,

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
-from skscreen.samples.kernel import Kernel, KernelFunction
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.kernel import Kernel, KernelFunction
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified.bounds import Geometry

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skscreen.fitting.path import with_advice
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, check_labels, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.svm.problem import (

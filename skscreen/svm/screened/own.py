@@ -3,7 +3,7 @@
 import numpy as np
 
 from skscreen.fitting.training_data import TrainingDataMixin, remembered
-from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.svm.screened.result import SampleScreening
 

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.gram import Gram
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.path_solver import Samples

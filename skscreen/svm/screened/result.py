@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 

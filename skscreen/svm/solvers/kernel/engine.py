@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.svm.certificate import Box, Point, View, certify
 from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose, smallest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skscreen import ScreenedSVC, ScreenedSVR
-from skscreen.samples.gram import BY_BLOCKS
+from skscreen.samples.kernels.gram import BY_BLOCKS
 
 RNG = np.random.default_rng(0)
 

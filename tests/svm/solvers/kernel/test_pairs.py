@@ -5,7 +5,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from skscreen import ScreenedSVC
-from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.solvers.kernel.pairs import WHOLE, ClassBlocks, ClassPairs

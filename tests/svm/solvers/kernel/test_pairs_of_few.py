@@ -9,7 +9,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from skscreen import ScreenedSVC
-from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import divided
 from skscreen.svm.solvers.kernel.pairs import ClassPairs, SmallBlocks

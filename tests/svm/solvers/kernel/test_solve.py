@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
 from skscreen.core.certificate import screening_event
-from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from tests.proofs.safety.recorder import replaced

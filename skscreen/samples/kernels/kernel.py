@@ -11,10 +11,10 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
 from skscreen._compiled import samples as loops
-from skscreen.samples.definite import check_symmetric
-from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values, matrix_of
-from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
-from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
+from skscreen.samples.kernels.definite import check_symmetric
+from skscreen.samples.kernels.gram import Gram, Shared, is_definite, kernel_values, matrix_of
+from skscreen.samples.kernels.kernel_blocks import RBFBlocks, RBFRows
+from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.rows import flat_rows, squared_norms
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")

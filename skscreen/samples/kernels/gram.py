@@ -11,13 +11,13 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
-from skscreen.samples.definite import (
+from skscreen.samples.kernels.definite import (
     INDEFINITE,
     check_definite,
     check_minors,
     check_symmetric,
 )
-from skscreen.samples.distances import (
+from skscreen.samples.kernels.distances import (
     all_squared_distances,
     lost_digits,
     near_origin,
@@ -25,8 +25,8 @@ from skscreen.samples.distances import (
     square_norms,
     squared_distances,
 )
-from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
-from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
+from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
+from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from skscreen.embedding.problem.objects import find, plain
-from skscreen.embedding.problem.table import (
+from skscreen.embedding.problem.reading.objects import find, plain
+from skscreen.embedding.problem.reading.table import (
     Table,
     are_numbers,
     as_cells,

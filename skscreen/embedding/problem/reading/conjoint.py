@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skscreen.embedding.problem.objects import find_known, learn_objects
-from skscreen.embedding.problem.responses import read_choices
+from skscreen.embedding.problem.reading.objects import find_known, learn_objects
+from skscreen.embedding.problem.reading.responses import read_choices
+from skscreen.embedding.problem.reading.table import Table, are_numbers, read_table
 from skscreen.embedding.problem.scale import differences
-from skscreen.embedding.problem.table import Table, are_numbers, read_table
 
 MODELS = ("independent", "additive", "full")
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from skscreen.samples.kernel_blocks import UNIT, UNIT_SINGLE, parted, product_in_parts
+from skscreen.samples.kernels.kernel_blocks import UNIT, UNIT_SINGLE, parted, product_in_parts
 
 # Rows and columns of a tile in single and in double precision, and rows whose weighted sum is in
 # its precision: those of a tile are a multiple of them.

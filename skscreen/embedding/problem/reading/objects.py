@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.table import Table, are_numbers, array_of, as_written, read_table
+from skscreen.embedding.problem.reading.table import (
+    Table,
+    are_numbers,
+    array_of,
+    as_written,
+    read_table,
+)
 from skscreen.fitting.warning import warn_user
 
 # Largest number of names in a message.

@@ -12,7 +12,7 @@ from math import fsum
 
 import numpy as np
 
-from skscreen.samples.gram import Gram
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.labels import check_intercept_scaling
 
 

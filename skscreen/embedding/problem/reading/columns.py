@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skscreen.embedding.problem.table import Table, are_numbers
+from skscreen.embedding.problem.reading.table import Table, are_numbers
 
 # Rows looked at, evenly spaced, and the fewest different ones that tell something.
 _MOST_ROWS, _LEAST_ROWS = 4000, 20

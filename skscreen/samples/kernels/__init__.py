@@ -1,0 +1,1 @@
+"""Kernels and their values: in memory, in blocks, in tiles, or as rows that stand for them."""
