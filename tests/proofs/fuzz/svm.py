@@ -238,7 +238,7 @@ def fuzz_l1_path(inputs: Inputs) -> None:
     """Follow the path of an L1 penalty, and check objectives and what is decided of features."""
     inputs.spoil("X", "y", "sample_weight", "Cs", "eps", "penalty", *L1_PATH)
     options = inputs.options(ScreenedSVC, L1_PATH)
-    given, (X, codes, weights) = classification(inputs, SPARSE)
+    given, (X, _, weights) = classification(inputs, SPARSE)
     Cs = inputs.junk("Cs", inputs.pick([1.0], [2.0, 0.1], [1e-9, 1e-3, 1e5], (1, 1)))
     done = call(
         svc_path, given[0], given[1], Cs, penalty=inputs.junk("penalty", "l1"),
@@ -257,15 +257,15 @@ def fuzz_l1_path(inputs: Inputs) -> None:
         converged = bool(path.converged[k]) and not done.unconverged
         expect_certified(path.dual_gaps[k], float(path.model.tol), not converged)
         if plain:
-            check_l1(model, X, codes, weights)
+            check_l1(model, X, np.ravel(np.asarray(given[1])), weights)
 
 
-def check_l1(model, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+def check_l1(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
     """Check the objectives of a model with an L1 penalty by its formula."""
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     scores = X @ coef.T + model.intercept_
     for k in range(len(coef)):
-        signs = np.where(codes == (1 if len(coef) == 1 else k), 1.0, -1.0)
+        signs = np.where(y == model.classes_[1 if len(coef) == 1 else k], 1.0, -1.0)
         size = np.abs(coef[k]).sum()
         if model.fit_intercept:
             size += abs(model.intercept_[k]) / model.intercept_scaling
