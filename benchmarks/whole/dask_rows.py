@@ -1,4 +1,4 @@
-"""Linear models of more rows than one would hold in memory: passes, seconds, megabytes.
+"""Linear models of more rows than one would hold in memory: passes, seconds, megabytes, a model.
 
     python -m benchmarks.whole.dask_rows [--sizes 5e5x10,2e6x50] [--workers 1,2] [--loss LOSSES]
 
@@ -9,12 +9,11 @@ sum is what a fit takes on idle cores. Megabytes are the largest resident sets i
 --in-memory rows `ScreenedLinearSVC` fits the same rows in this process, once, and with --exact the
 largest difference of coefficients at a tolerance of 1e-11 is found, relative to the largest.
 
-With --epochs the peer is scikit-learn's averaged `SGDClassifier`, which goes from block to block on
-the workers, as dask-ml's Incremental does. Its first step is the best of a grid for the first
-block, which is not counted. What is printed are the CPU seconds of `partial_fit` until its
-objective is 1e-2, 1e-3 and 1e-4 above the optimum, relative, looked at after every block.
-
-At last comes what a block costs the driver in a pass.
+With --epochs the peer is scikit-learn's `SGDClassifier`, which goes from block to block on the
+workers, as dask-ml's Incremental does: as it is by default, and averaged, with the first step that
+was best on the first block, which is not counted. What is printed are the CPU seconds of
+`partial_fit` until its objective is so much above the optimum, relative, looked at after every
+block. At last a model of the time is fitted to the squared hinge, and printed for many workers.
 """
 
 import argparse
@@ -26,7 +25,9 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, wait
+from scipy.optimize import nnls
 from scipy.signal import lfilter
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
@@ -37,7 +38,10 @@ from skscreen.distributed import DistributedLinearSVC
 
 C, BLOCKS = 1.0, 4
 # First steps of the peer, and the excess of its objective to reach.
-STEPS, TARGETS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1), (1e-2, 1e-3, 1e-4)
+STEPS, TARGETS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1), (1e-2, 1e-3, 1e-4, 1e-6)
+# Predicted work and workers; seconds of a round trip, and bytes a second.
+LARGE, MANY = ((1e8, 50), (1e9, 50), (1e9, 200)), (1, 2, 10, 100, 1000)
+LATENCY, BANDWIDTH = 0.01, 1.25e9
 
 
 def main() -> None:
@@ -64,9 +68,9 @@ def main() -> None:
             if n_workers == counts[-1]:
                 a_block = seconds_a_block(client)
     table("rows,features,workers,loss,GB,passes,gap,seconds (CPU),driver MB,worker MB,"
-          "in memory s (CPU),difference," + ",".join(f"SGD to {t:.0e} CPU s" for t in TARGETS),
-          rows)  # fmt: skip
-    print(f"\nA pass of the driver takes {1e3 * a_block:.1f} ms for each block.")
+          "in memory s (CPU),difference," + ",".join(f"{peer} to {target:.0e} CPU s"
+          for peer in ("SGD", "tuned SGD") for target in TARGETS), rows)  # fmt: skip
+    predict([row for row in rows if row[3] == "squared_hinge"], a_block)
 
 
 def run(client: Client, n: int, d: int, loss: str, args, compare: bool) -> tuple:
@@ -76,10 +80,17 @@ def run(client: Client, n: int, d: int, loss: str, args, compare: bool) -> tuple
     fitted(client, model, X[:: max(n // 1000, 1)], y[:: max(n // 1000, 1)])
     _, most, cost = fitted(client, model, X, y)
     here = in_memory(X, y, model, args) if n <= args.in_memory and compare else ("", "")
-    peer = sgd(client, X, y, model, args.epochs) if args.epochs else [""] * len(TARGETS)
+    peers = [""] * 2 * len(TARGETS)
+    if args.epochs:
+        pairs = zip(X.to_delayed().ravel(), y.to_delayed(), strict=True)
+        blocks = [client.compute([*pair]) for pair in pairs]
+        plain = SGDClassifier(loss=loss, alpha=1.0 / (C * n), random_state=0)
+        both = plain, tuned(client, plain, blocks[0])
+        least = model.objective_
+        peers = [c for peer in both for c in sgd(client, peer, blocks, least, args.epochs)]
     return (
         n, d, len(client.nthreads()), loss, f"{4e-9 * n * d:.2f}", model.n_iter_,
-        f"{model.dual_gap_:.0e}", cost, f"{most[0]:.0f}", f"{max(most[1:]):.0f}", *here, *peer,
+        f"{model.dual_gap_:.0e}", cost, f"{most[0]:.0f}", f"{max(most[1:]):.0f}", *here, *peers,
     )  # fmt: skip
 
 
@@ -119,27 +130,24 @@ def block(seed: int, n: int, d: int, correlation: float) -> tuple[np.ndarray, np
     return X, (X @ w + 0.5 * rng.standard_normal(n) > 0.0).astype(np.int8)
 
 
-def sgd(client: Client, X: da.Array, y: da.Array, model, epochs: int) -> list[str]:
+def tuned(client: Client, plain: SGDClassifier, block: list) -> SGDClassifier:
+    """Return the averaged peer with the first step that is best on a block."""
+    new = {"average": True, "learning_rate": "invscaling", "power_t": 0.5}
+    tries = [clone(plain).set_params(eta0=step, **new) for step in STEPS]
+    moves = [client.submit(moved, peer, *block, pure=False) for peer in tries]
+    losses = client.gather([client.submit(loss_of, peer, *block, pure=False) for peer in moves])
+    return tries[int(np.nanargmin(losses))]
+
+
+def sgd(client: Client, peer: SGDClassifier, blocks: list, least: float, epochs: int) -> list[str]:
     """Return the seconds of the peer to each target, or how far it is after all epochs."""
-    blocks = [
-        client.compute([rows, labels])
-        for rows, labels in zip(X.to_delayed().ravel(), y.to_delayed(), strict=True)
-    ]
-    new = {"loss": model.loss, "alpha": 1.0 / (C * len(y)), "average": True, "random_state": 0,
-           "learning_rate": "invscaling", "power_t": 0.5}  # fmt: skip
-    tries = [
-        client.submit(moved, SGDClassifier(eta0=step, **new), *blocks[0], pure=False)
-        for step in STEPS
-    ]
-    here = [client.submit(loss_of, tried, *blocks[0], pure=False) for tried in tries]
-    best = STEPS[int(np.nanargmin(client.gather(here)))]
-    peer, seconds, reached, above = SGDClassifier(eta0=best, **new), 0.0, [], np.inf
+    seconds, reached, above = 0.0, [], np.inf
     for k in range(epochs * len(blocks)):
         peer = client.submit(moved, peer, *blocks[k % len(blocks)], pure=False)
         seconds += client.submit(getattr, peer, "seconds").result()
         losses = [client.submit(loss_of, peer, *block, pure=False) for block in blocks]
         half = client.submit(half_square, peer).result()
-        above = (half + C * sum(client.gather(losses))) / model.objective_ - 1.0
+        above = (half + C * sum(client.gather(losses))) / least - 1.0
         while len(reached) < len(TARGETS) and above <= TARGETS[len(reached)]:
             reached.append(f"{seconds:.2f}")
         if len(reached) == len(TARGETS):
@@ -175,6 +183,27 @@ def seconds_a_block(client: Client) -> float:
         warnings.simplefilter("ignore", ConvergenceWarning)
         first, last = (fitted(client, model.set_params(max_iter=n), X, y)[2].driver for n in (1, 6))
     return max(last - first, 0.0) / (5 * X.numblocks[0])
+
+
+def predict(rows: list[tuple], a_block: float) -> None:
+    """Fit start + passes n (c0 + c2 D^2) to the CPU seconds of workers of n rows; print for many.
+
+    The driver serves the blocks one after the other, and gets D^2 numbers of each.
+    """
+    n, D, passes, seconds = np.array([(r[0] / r[2], r[1] + 1.0, r[5], r[7].worker) for r in rows]).T
+    terms = np.column_stack([np.ones_like(n), passes * n, passes * n * D**2])
+    (start, c0, c2), _ = nnls(terms / seconds[:, None], np.ones_like(n))
+    off = np.abs(terms @ [start, c0, c2] / seconds - 1.0)
+    print(f"Start {start:.2f} s, {1e9 * c0:.0f} + {1e9 * c2:.4f} D^2 ns for a row in a pass, "
+          f"{1e3 * a_block:.1f} ms of the driver for a block; {np.median(off):.0%} off in "
+          f"the median, at most {off.max():.0%}. {passes.max():.0f} passes:\n")  # fmt: skip
+    times = [[
+        start + passes.max() * (n / k * (c0 + c2 * (d + 1) ** 2) + LATENCY
+                                + k * (a_block + 8.0 * (d + 1) ** 2 / BANDWIDTH)) for k in MANY
+    ] for n, d in LARGE]  # fmt: skip
+    table("rows,features," + ",".join(f"{k} workers s" for k in MANY),
+          [(f"{n:.0e}", d, *(f"{t:.3g}" for t in row))
+           for (n, d), row in zip(LARGE, times, strict=True)])  # fmt: skip
 
 
 if __name__ == "__main__":
