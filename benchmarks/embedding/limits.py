@@ -58,22 +58,7 @@ def epochs(bench) -> dict:
 
 
 def starts(bench) -> dict:
-    """Random starts at default arguments: none may end in NaN; and what lifting is good for."""
-    rows, count = [], bench.some(1000, 50, 2)
-    for loss in LOSSES:
-        bad, errors = 0, []
-        for seed in range(count):
-            # Clean and noisy, few and many answers, one to five components.
-            n, p = (10, 30, 60)[seed % 3], (1, 2, 3, 5)[seed % 4]
-            size, noise = n * p * (1, 5, 20)[(seed // 12) % 3], (0.0, 0.2, 0.5)[(seed // 36) % 3]
-            train, test = synthetic(n, p, size, noise, seed % 97)
-            model = OrdinalEmbedding(p, loss=loss, random_state=seed)
-            model.fit(train, n_objects=n)
-            finite = np.isfinite(model.embedding_).all() and np.isfinite(model.objective_)
-            bad += not finite
-            errors.append(1.0 - model.score(test))
-        rows.append((loss, count, bad, f"{np.median(errors):.3f}"))
-    table("loss,fits,not finite,median test error", rows)
+    """What lifting of starts is good for."""
     rows, repeats = [], bench.some(50, 10, 1)
     for n, p, loss in ((100, 1, "tste"), (100, 1, "soe"), (100, 2, "tste"), (100, 2, "ckl"),
                        (50, 2, "ckl")):  # fmt: skip

@@ -51,11 +51,6 @@ class Row:
     grows: dict[str, tuple]
 
 
-def linear_svc(C, tol):
-    """Build ScreenedLinearSVC."""
-    return ScreenedLinearSVC(C=C, loss="hinge", tol=tol)
-
-
 def linear_chain(model):
     """Return the row of a labeller that is linear in features."""
     values = {"n": 40, "d": 10, "length": 20, "n_labels": 3, "C": 10.0, "tol": 1e-3}
@@ -86,7 +81,7 @@ ROWS = {
     ),
     "ScreenedLinearSVC": Row(
         classes,
-        linear_svc,
+        lambda C, tol: ScreenedLinearSVC(C=C, loss="hinge", tol=tol),
         {"n": 4000, "d": 50, "C": 1.0, "tol": 1e-6},
         {
             "n": (2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000),
@@ -97,7 +92,7 @@ ROWS = {
     ),
     "ScreenedLinearSVC, sparse": Row(
         words,
-        linear_svc,
+        lambda C, tol: ScreenedLinearSVC(C=C, loss="hinge", tol=tol),
         {"n": 8000, "d": 8000, "C": 1.0, "tol": 1e-6},
         {
             "n": (1000, 2000, 4000, 8000, 16_000, 32_000),

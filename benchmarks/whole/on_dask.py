@@ -47,11 +47,6 @@ class Cost:
     driver: float
     worker: float = 0.0
 
-    @property
-    def on_idle_cores(self) -> float:
-        """CPU seconds one after the other."""
-        return self.driver + self.worker
-
     def __str__(self) -> str:
         if not self.worker:
             return f"{self.seconds:.2f} ({self.driver:.2f})"
@@ -117,18 +112,15 @@ def rtlm(client: Client, data: Data, args) -> None:
         peak_here, usual = fastest(None, here, X, y, args.repeats)
         _, plain = fastest(None, same, X, y, args.repeats)
         apart = abs(same.objective_ / there.objective_ - 1.0)
+        idle = plain.driver / (dask.driver + dask.worker)
         rows.append((
             name, k or "all", here.n_triplets_, f"{same.n_iter_} {there.n_iter_}", usual, plain,
-            dask, ratio(plain, dask), f"{peak_there:.0f}", f"{peak_here:.0f}", f"{apart:.0e}",
+            dask, f"{plain.seconds / dask.seconds:.2f} ({idle:.2f})", f"{peak_there:.0f}",
+            f"{peak_here:.0f}", f"{apart:.0e}",
         ))  # fmt: skip
         print(*rows[-1], flush=True)
     table("data,k,triplets,steps,as it comes s,same steps s,Dask s,ratio,worker MB,here MB,"
           "objectives differ by", rows)  # fmt: skip
-
-
-def ratio(here: Cost, there: Cost) -> str:
-    """Return how many times as fast Dask was, and would be on idle cores."""
-    return f"{here.seconds / there.seconds:.2f} ({here.driver / there.on_idle_cores:.2f})"
 
 
 def warm_up(model, X, y) -> None:
