@@ -132,6 +132,13 @@ def test_the_least_of_a_quadratic_model(level):
     assert_allclose(target, x + d.value, atol=1e-5)
 
 
+def test_values_whose_products_overflow_are_refused():
+    X = np.random.default_rng(0).normal(size=(20, 2)) * 1e160
+    for rows in (X, sparse.csr_array(X)):
+        with pytest.raises(ValueError, match=r"values of .*e\+160.* above 1e\+40 .*rescale X"):
+            ScreenedLinearSVC(penalty="l1").fit(rows, np.arange(20) % 2)
+
+
 def test_the_hinge_is_refused():
     with pytest.raises(ValueError, match="penalty='l1' needs loss='squared_hinge'"):
         ScreenedLinearSVC(penalty="l1", loss="hinge").fit(X, SIGNS)
@@ -205,3 +212,11 @@ def test_columns_far_from_the_origin_end_soon():
     problem = L1Problem(np.column_stack([rows, np.ones(14)]), signs, np.ones(14))
     found = problem.solve(1.0, 1e-6, 100_000)
     assert found.n_iter < 2000 and 0.0 <= found.relative_gap < 1.0
+
+
+def test_a_working_set_is_left_where_only_rounding_errors_are():
+    rng = np.random.default_rng(0)
+    y, X = rng.integers(0, 2, 20), 8.458e9 + 1e4 * rng.normal(size=(20, 5))
+    problem = L1Problem(np.column_stack([X, np.ones(20)]), np.where(y, 1.0, -1.0), np.ones(20))
+    found = problem.solve(1.0, 1e-6, 100_000)
+    assert found.n_iter < 100

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import UNDECIDED, ZERO
-from skscreen.core.floats import EPS
+from skscreen.core.floats import EPS, LARGEST
 from skscreen.svm.l1.solve import L1Problem, L1Solution
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
@@ -31,6 +31,12 @@ class L1Fits:
             column = np.full((X.shape[0], 1), scale)
             X = sparse.hstack([X, column]) if sparse.issparse(X) else np.hstack([X, column])
         X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
+        largest = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0))
+        if largest > LARGEST:
+            raise ValueError(
+                f"X (with intercept_scaling) has values of {largest:g}, and products of values "
+                f"above {LARGEST:g} may overflow: rescale X."
+            )
         self._most = _MOST if model.max_iter in (None, -1) else model.max_iter
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]

@@ -65,6 +65,8 @@ _MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 50, 10
 _PAYS, _NEAR = 0.3, 0.8
 # Damping of Newton's model at first, relative to its diagonal, and where it is given up.
 _DAMPING, _MOST_DAMPING = 1e-3, 1e3
+# Steps without a lower primal value after which a working set is left.
+_MOST_LOST = 3
 # What a bound on a correlation must be below 1, for rounding errors of sums.
 _MARGIN = 1e-9
 # Certificates in a row that leave more than a share of the smallest gap, and lower the primal value
@@ -183,12 +185,17 @@ class L1Problem:
         """Solve on some features to an absolute gap; changes w; returns the steps."""
         Z, x = self.columns(index), w[index]
         margins, damping, steps = Z @ x, _DAMPING, 0
+        least, lost = np.inf, 0
         while steps < min(most, _MOST_STEPS):
             short = np.maximum(1.0 - margins, 0.0)
             alpha = 2.0 * c * short
             gradient = -(Z.T @ alpha)
             primal = np.abs(x).sum() + c @ (short * short)
-            if primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0] <= gap:
+            # Steps that lower the primal value by rounding errors alone are lost.
+            lost = 0 if primal < (1.0 - 4.0 * EPS) * least else lost + 1
+            least = min(least, primal)
+            missing = primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0]
+            if missing <= gap or lost == _MOST_LOST:
                 break
             damping *= _newton_step(Z, c, short, gradient, x, margins, primal, damping)
             steps += 1
@@ -345,10 +352,13 @@ def _factor(length: float) -> float:
 def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: float) -> np.ndarray:
     """Return x + d at the least of g'd + d'Hd/2 + |x + d|_1, to a violation of `tol`."""
     # Coordinate descent finds which features are in use, and a linear system their weights.
-    target, slopes = x.copy(), gradient.copy()
+    target, slopes, value = x.copy(), gradient.copy(), np.inf
     for _ in range(_MOST_ROUNDS[x.size > _FEW]):
         sweeps = quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS)
-        if sweeps < _MOST_SWEEPS:
+        step, before = target - x, value
+        value = float((gradient + 0.5 * (H @ step)) @ step + np.abs(target).sum())
+        # Only rounding errors are left where the value no longer falls.
+        if sweeps < _MOST_SWEEPS or not value < before:
             break
         used = np.flatnonzero(target)
         system = H[np.ix_(used, used)]
