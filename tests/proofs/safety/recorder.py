@@ -16,6 +16,7 @@ from skscreen.core.certificate import screening_event
 from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.screening import active
 from skscreen.metric_learning.screening.paper import ranges
+from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import decide
 from tests.proofs.judging import shrunken
@@ -54,11 +55,24 @@ class SampleRecorder:
     taken: list[Taken] = field(default_factory=list)
     _waiting: list = field(default_factory=list)
     _inside: np.ndarray | None = None
+    _last: np.ndarray | None = None
 
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record what is decided in this context."""
-        with replaced(screening_event, self._event), replaced(compare_at, self._compare):
+        solve = SamplePathSolver.solve
+
+        def solved(solver, C, *arguments, **options):
+            self._last = None
+            solution = solve(solver, C, *arguments, **options)
+            self._take(C)
+            return solution
+
+        with (
+            replaced(screening_event, self._event),
+            replaced(compare_at, self._compare),
+            patch.object(SamplePathSolver, "solve", solved),
+        ):
             yield
 
     def _event(self, where, iteration, codes, seconds, lam=np.nan):
@@ -66,19 +80,20 @@ class SampleRecorder:
         kind = PATH if where == "path" else SOLVE if np.isnan(lam) else END
         self._waiting.append((kind, np.array(codes)))
         if not np.isnan(lam):
-            before = np.zeros(len(codes), np.int8)
-            if kind == END and self.taken and self.taken[-1].kind == PATH:
-                before = self._last
-            for kind, codes in self._waiting:
-                new = np.where(codes != before, codes, 0)
-                if kind == PATH and self._inside is not None:
-                    inside = np.where(self._inside == new, new, 0)
-                    self.taken.append(Taken(1.0 / lam, INSIDE, inside))
-                    new, self._inside = new - inside, None
-                self.taken.append(Taken(1.0 / lam, kind, new))
-                before = codes
-            self._waiting, self._last = [], before
+            self._take(1.0 / lam)
         return screening_event(where, iteration, codes, seconds, lam)
+
+    def _take(self, C: float) -> None:
+        """Note what steps that wait have decided for a C beyond the steps before."""
+        for kind, codes in self._waiting:
+            new = codes if self._last is None else np.where(codes != self._last, codes, 0)
+            if kind == PATH and self._inside is not None:
+                inside = np.where(self._inside == new, new, 0)
+                self.taken.append(Taken(C, INSIDE, inside))
+                new, self._inside = new - inside, None
+            self.taken.append(Taken(C, kind, new))
+            self._last = codes
+        self._waiting = []
 
     def _compare(self, *arguments):
         """Note what comparisons with samples inside the box decide."""
