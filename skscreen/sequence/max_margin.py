@@ -235,14 +235,15 @@ class MaxMarginChain(LinearChain):
         """Yield the iterates of smoothing; of "auto", then those of Frank-Wolfe.
 
         Where a large column separates the labels the optimum is below the rounding errors of losses
-        of one, which smoothing sums; Frank-Wolfe ends there after a few sweeps.
+        of one, which smoothing sums; Frank-Wolfe ends there after a few sweeps. Where it does not,
+        it would seldom end at all: it gets no more iterations than smoothing had.
         """
         done = 0
         for iterate in smoothing(chains, self.tol, limit):
             done = iterate.iteration
             yield iterate
         if self.solver == "auto" and done < limit:
-            for iterate in self._iterates(chains, "frank-wolfe", limit - done):
+            for iterate in self._iterates(chains, "frank-wolfe", min(done, limit - done)):
                 yield replace(iterate, iteration=done + iterate.iteration)
 
     def _iterates(self, chains: Chains, solver: str, limit: int) -> Iterator[Iterate]:

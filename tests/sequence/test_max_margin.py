@@ -209,3 +209,17 @@ def test_auto_follows_the_scales_of_the_columns():
     ):
         same = MaxMarginChain(tol=1e-2, solver=solver, random_state=0).fit(given, Y)
         assert_array_equal(model.coef_, same.coef_)
+
+
+@pytest.mark.parametrize("C", [1.0, 10.0])
+def test_large_columns_that_tell_of_the_labels_are_solved(C):
+    """Three noisy columns of 1e8, or one with the label itself: mixtures of few points miss it."""
+    rng = np.random.default_rng(0)
+    y = [rng.integers(0, 3, 8) for _ in range(40)]
+    noisy = [1e8 * (np.eye(3)[labels] + 0.5 * rng.normal(size=(8, 3))) for labels in y]
+    single = [(1e8 * (labels - 1) + 1e6 * rng.normal(size=8))[:, None] for labels in y]
+    for large in (noisy, single):
+        X = [np.column_stack([rows, rng.normal(size=(8, 3))]) for rows in large]
+        model = MaxMarginChain(C).fit(X, y)
+        assert model.dual_gap_ <= 1e-3
+        assert model.n_iter_ < 3000

@@ -6,10 +6,10 @@ With a temperature mu the maximum over labellings becomes
 
 gain_c(y) the loss plus score of y minus the score of y_c. The distributions proportional to
 exp(gain / mu) are a dual point, D = <a, loss> - |p(a)|^2 / (2 lam) with p(a) = lam w - grad P_mu,
-so that P - D vanishes with mu and the gradient. Where a column is nearly constant and large, its
-entry of p(a) has rounding errors that outweigh the rest, but with either sign: D is maximised over
-the mixtures of the best points, a quadratic programme over a simplex. Other solvers take steps that
-only the largest column bounds; L-BFGS in units of the columns does not see their scale.
+so that P - D vanishes with mu and the gradient. Where a column is large, what is left of the
+gradient there outweighs the rest of p(a), but with either sign: D is maximised over the mixtures of
+the best points, a quadratic programme over a simplex. Other solvers take steps that only the
+largest column bounds; L-BFGS in units of the columns does not see their scale.
 
 References
 ----------
@@ -35,8 +35,9 @@ from skscreen.sequence.solvers.lbfgs import minimise
 _FIRST, _COOLING = 0.1, 0.25
 # A stage ends where the gradient proves this share of the objective, or after so many iterations.
 _STAGE_TOL, _STAGE = 0.05, 200
-# Number of dual points that are mixed: those of largest D of a stage, and its last.
-_POINTS = 8
+# Number of dual points that are mixed, those of largest D of a stage and its last: more than there
+# are large entries, as a rule, but a few in at most so many numbers (200 MB).
+_POINTS, _FEW_POINTS, _NUMBERS = 100, 8, 25_000_000
 
 
 class SmoothedLoss:
@@ -46,6 +47,7 @@ class SmoothedLoss:
         self._at, self.units = Distributions(chains), units_of(chains)
         self.lam, self.size = chains.lam, chains.n_weights
         self.mu = np.inf
+        self._most = min(_POINTS, max(_FEW_POINTS, _NUMBERS // self.size))
         # D, expected loss and p of each point; those of the true labels are zero.
         self._points = [(0.0, 0.0, np.zeros(self.size))]
 
@@ -56,8 +58,8 @@ class SmoothedLoss:
         except OutOfRange:
             return np.inf, np.zeros(self.size)
         self._points.append((self._dual_value(point.gain, point.p), point.gain, point.p))
-        if len(self._points) > _POINTS:
-            del self._points[min(range(_POINTS), key=lambda k: self._points[k][0])]
+        if len(self._points) > self._most:
+            del self._points[min(range(self._most), key=lambda k: self._points[k][0])]
         value = 0.5 * self.lam * float(w @ w) + self.mu * log_sum - float(w @ self._at.truth)
         return value, self.lam * w - point.p
 
