@@ -354,11 +354,12 @@ def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: flo
     # Coordinate descent finds which features are in use, and a linear system their weights.
     target, slopes, value = x.copy(), gradient.copy(), np.inf
     for _ in range(_MOST_ROUNDS[x.size > _FEW]):
-        sweeps = quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS)
+        if quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS) < _MOST_SWEEPS:
+            break
         step, before = target - x, value
         value = float((gradient + 0.5 * (H @ step)) @ step + np.abs(target).sum())
-        # Only rounding errors are left where the value no longer falls.
-        if sweeps < _MOST_SWEEPS or not value < before:
+        if not value < before:
+            # Only rounding errors are left.
             break
         used = np.flatnonzero(target)
         system = H[np.ix_(used, used)]
