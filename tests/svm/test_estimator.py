@@ -640,9 +640,10 @@ def test_a_free_intercept_takes_up_where_the_origin_is(shift):
     X, y = load_breast_cancer(return_X_y=True)
     # Shifts of such numbers are exact.
     X = np.round(scale(X) * 2.0**10) / 2.0**10
-    options = {"kernel": "linear", "C": 10.0, "tol": 1e-9}
+    # Next to 1e6 the margins of the attributes are known to 1e-9, which the gap has in it.
+    options = {"kernel": "linear", "C": 10.0, "tol": 1e-8, "random_state": 0}
     model, near = ScreenedSVC(**options).fit(X + shift, y), ScreenedSVC(**options).fit(X, y)
-    assert model.dual_gap_ <= 1e-9
+    assert model.dual_gap_ <= 1e-8
     assert_allclose(model.objective_, near.objective_, rtol=2e-9)
     assert_allclose(model.coef_, near.coef_, rtol=1e-3, atol=1e-4)
     found, expected = model.decision_function(X + shift), near.decision_function(X)
