@@ -27,12 +27,12 @@ __all__ = ["cross_val_predict_sequences"]
 
 
 def cross_val_predict_sequences(
-    estimator,
-    X,
-    y,
+    estimator: Any,
+    X: Any,
+    y: Any,
     *,
-    cv=None,
-    groups=None,
+    cv: Any = None,
+    groups: Any = None,
     method: str = "predict",
     params: dict | None = None,
     n_jobs: int | None = None,

@@ -8,6 +8,7 @@ ties or NaN give different numbers of triplets: convert these trial by trial, an
 
 from itertools import combinations, pairwise, permutations
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,9 @@ __all__ = [
 _BYTES = 72
 
 
-def triplets_from_oddoneout(X, y=None, *, response="auto", odd=None, columns=None) -> np.ndarray:
+def triplets_from_oddoneout(
+    X: Any, y: Any = None, *, response: Any = "auto", odd: Any = None, columns: Any = None
+) -> np.ndarray:
     """Convert choices of the odd one out to triplets.
 
     Any two other objects of a trial are nearer to each other than either is to the odd one.
@@ -76,7 +79,9 @@ def triplets_from_oddoneout(X, y=None, *, response="auto", odd=None, columns=Non
     return _odd_last(table)
 
 
-def triplets_from_mostcentral(X, y=None, *, response="auto", columns=None) -> np.ndarray:
+def triplets_from_mostcentral(
+    X: Any, y: Any = None, *, response: Any = "auto", columns: Any = None
+) -> np.ndarray:
     """Convert choices of the most central object to triplets.
 
     Every other object of a trial is nearer to the central one than to any other object.
@@ -111,7 +116,13 @@ def triplets_from_mostcentral(X, y=None, *, response="auto", columns=None) -> np
 
 
 def triplets_from_multiselect(
-    X, select, is_ranked: bool = False, *, response="auto", pivot=None, columns=None
+    X: Any,
+    select: Any,
+    is_ranked: bool = False,
+    *,
+    response: Any = "auto",
+    pivot: Any = None,
+    columns: Any = None,
 ) -> np.ndarray:
     """Convert choices of the k objects most similar to a first one to triplets.
 
@@ -163,7 +174,9 @@ def triplets_from_multiselect(
                          for l in range(j + 1 if is_ranked else k + 1, width)])  # fmt: skip
 
 
-def triplets_from_ranking(X, ranks=None, *, pivot=None, columns=None) -> np.ndarray:
+def triplets_from_ranking(
+    X: Any, ranks: Any = None, *, pivot: Any = None, columns: Any = None
+) -> np.ndarray:
     """Return the triplets that follow from ranking objects by their likeness to a first one.
 
     Parameters
@@ -214,7 +227,9 @@ def triplets_from_ranking(X, ranks=None, *, pivot=None, columns=None) -> np.ndar
     return np.stack([names[trial, 0], names[trial, near + 1], names[trial, far + 1]], axis=1)
 
 
-def triplets_from_votes(X, votes, *, columns=None) -> tuple[np.ndarray, np.ndarray]:
+def triplets_from_votes(
+    X: Any, votes: Any, *, columns: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Convert numbers of votes for the odd one out to triplets and their weights.
 
     Each vote counts as one answer of `triplets_from_oddoneout`. For the likelihood of the choices
@@ -259,7 +274,9 @@ def triplets_from_votes(X, votes, *, columns=None) -> tuple[np.ndarray, np.ndarr
     return triplets, np.repeat(weights, len(triplets) // len(weights))
 
 
-def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = False) -> np.ndarray:
+def triplets_from_ratings(
+    X: Any, ratings: Any, *, groups: Any = None, dissimilarity: bool = False
+) -> np.ndarray:
     """Convert ratings of how alike two objects are to triplets.
 
     Two ratings by the same participant that have an object in common say which of the two others

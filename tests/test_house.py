@@ -160,6 +160,25 @@ def test_there_are_no_more_constants():
     assert sum(len(list(constants(path))) for path in FILES) <= MOST_CONSTANTS
 
 
+def public_functions(body):
+    """Yield public functions and methods with the parameters that a caller names."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for method, named in public_functions(node.body):
+                yield method, named[1:] if named and named[0].arg in ("self", "cls") else named
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            arguments = node.args
+            yield node, [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+
+def test_public_signatures_have_types():
+    for path in FILES:
+        for function, named in public_functions(ast.parse(path.read_text(encoding="utf-8")).body):
+            where = f"{path}:{function.lineno} {function.name}"
+            assert function.returns is not None, where
+            assert all(argument.annotation is not None for argument in named), where
+
+
 def test_no_test_patches_a_constant():
     # The sizes of a demonstration are no part of the package.
     patches = re.compile(r"setattr\((?!demo)[\w.]+, \"_?[A-Z][A-Z0-9_]*\"")

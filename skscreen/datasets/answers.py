@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
@@ -23,18 +24,18 @@ _NOISE_MODELS = ("flips", "points", "distances")
 
 
 def make_triplets(
-    X,
-    n_triplets="all",
+    X: Any,
+    n_triplets: Any = "all",
     *,
-    queries=None,
-    landmarks=None,
-    metric="euclidean",
-    noise=0.0,
-    noise_model="flips",
-    lapse=0.0,
-    result_format="list-order",
-    random_state=None,
-):
+    queries: Any = None,
+    landmarks: Any = None,
+    metric: str = "euclidean",
+    noise: float = 0.0,
+    noise_model: str = "flips",
+    lapse: float = 0.0,
+    result_format: str = "list-order",
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple:
     """Simulate answers to the question which of two objects is nearer to a third.
 
     Parameters

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ _COLUMNS = {
 
 
 def load_conll(
-    source, *, columns: Sequence[str | None] | None = None, encoding: str = "utf-8"
+    source: Any, *, columns: Sequence[str | None] | None = None, encoding: str = "utf-8"
 ) -> tuple[list[list[dict[str, str]]], list[np.ndarray] | None]:
     r"""Read tagged sentences: a line for each word, an empty line after each sentence.
 

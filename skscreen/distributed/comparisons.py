@@ -9,7 +9,7 @@ which a part will compute them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from dask.sizeof import sizeof
@@ -110,7 +110,7 @@ class PartitionedComparisons:
         """Return what stands for the margins at a point."""
         return MarginsAt(point)
 
-    def loss(self, margins: MarginsAt, loss: SmoothedHinge):
+    def loss(self, margins: MarginsAt, loss: SmoothedHinge) -> tuple[float, np.ndarray, float]:
         """Return value, adjoint and its error as `Comparisons.loss` does: one pass on workers."""
         found = self._map("loss", margins.point, loss)
         values, adjoints, errors = zip(*found, strict=True)
@@ -200,7 +200,9 @@ def _(part: Comparisons) -> int:
 # -- what runs on workers; dashboards show these names ------------------------------------------
 
 
-def rtlm_triplets(X, codes, anchors, n_neighbors, kind) -> Comparisons:
+def rtlm_triplets(
+    X: Any, codes: np.ndarray, anchors: np.ndarray, n_neighbors: int, kind: type[Comparisons]
+) -> Comparisons:
     """Build a part, which keeps the rows of X that it needs and no others."""
     items = triplets_from_labels(X, codes, n_neighbors, anchors=anchors)
     return kind(X, items).restrict(items.start, items.stop)
@@ -233,7 +235,7 @@ def rtlm_decide(
         return decide(objective, known, hook=hook)
 
 
-def rtlm_undecided(part: Comparisons, loss: SmoothedHinge, decision: Decision):
+def rtlm_undecided(part: Comparisons, loss: SmoothedHinge, decision: Decision) -> tuple:
     """Compact a part; also the linear part of what leaves it."""
     with blas_threads_for(part.n_features):
         return keep_undecided(part, decision, loss)

@@ -1,7 +1,7 @@
 """Linear support vector machines on rows that are spread over Dask workers."""
 
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import dask
 import dask.array as da
@@ -172,7 +172,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the classifier.
 
         Parameters
@@ -201,7 +201,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             solve(self, data, problems, start)
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Return <w, x> + b: positive for the second of two classes, or a column for each class.
 
         Parameters
@@ -220,7 +220,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             return self._by_blocks("decision_function", X, np.empty(0), drop_axis=1)
         return self._by_blocks("decision_function", X, np.empty((0, 0)), chunks=(n,))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Return the class of each sample.
 
         Parameters
@@ -236,7 +236,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             return super().predict(X)
         return self._by_blocks("predict", X, self._in_memory().classes_[:0], drop_axis=1)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, found block by block for dask collections.
 
         Parameters

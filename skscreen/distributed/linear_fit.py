@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from distributed import KilledWorker
@@ -28,7 +29,7 @@ _ROWS_A_WEIGHT, _LEAST_ROWS, _MOST_NUMBERS, _ROUGH = 100, 5_000, 2e7, 1e-5
 LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
 
 
-def problems_of(model, data: LabelledRows, Cs: Sequence[float]) -> Problems:
+def problems_of(model: Any, data: LabelledRows, Cs: Sequence[float]) -> Problems:
     """Return the problems of each C: one for two classes, else one for each class."""
     positive = np.arange(data.classes.size) if data.classes.size > 2 else np.array([1])
     scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
@@ -40,7 +41,7 @@ def problems_of(model, data: LabelledRows, Cs: Sequence[float]) -> Problems:
     return problems
 
 
-def start_of(model, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
+def start_of(model: Any, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
     """Return the weights of the previous fit, or those for a part of the rows."""
     if not (model.warm_start and "coef_" in old):
         return from_part(data, problems, float(model.tol))
@@ -68,7 +69,7 @@ def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
     return newton.best.W.copy()
 
 
-def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> Iterate:
+def solve(model: Any, data: LabelledRows, problems: Problems, start: np.ndarray) -> Iterate:
     """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
     rows, tol, began = ClusterRows(data.blocks), float(model.tol), perf_counter()
     most = _MOST_PASSES if model.max_iter is None else model.max_iter
@@ -116,6 +117,6 @@ def _set(model, found: Iterate, problems: Problems, n_passes: int, history: list
     model.history_ = np.array(history, dtype=HISTORY)
 
 
-def one_or_all(values: np.ndarray):
+def one_or_all(values: np.ndarray) -> float | np.ndarray:
     """Return a float for one problem, the array for several."""
     return float(values[0]) if values.size == 1 else values

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dask
 import numpy as np
@@ -58,17 +59,17 @@ class DistributedSVCPath:
 
 
 def distributed_svc_path(
-    X,
-    y,
+    X: Any,
+    y: Any,
     Cs: Sequence[float],
     *,
-    sample_weight=None,
+    sample_weight: Any = None,
     loss: str = "squared_hinge",
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     tol: float = 1e-4,
     max_iter: int | None = None,
-    class_weight=None,
+    class_weight: Any = None,
     verbose: int = 0,
 ) -> DistributedSVCPath:
     """Fit `DistributedLinearSVC` for several C in the same passes over the rows.

@@ -1,7 +1,7 @@
 """Mahalanobis metric learning with the triplets spread over Dask workers."""
 
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
@@ -147,7 +147,7 @@ class DistributedRTLM(ScreenedRTLM):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn the metric from labels.
 
         Parameters

@@ -6,6 +6,7 @@ scheduler, for the same reason.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import dask
 import numpy as np
@@ -64,7 +65,7 @@ def spread(client: Client, futures: Sequence, sizes: Sequence[int]) -> list[str]
     return places
 
 
-def sent(client: Client, array: np.ndarray):
+def sent(client: Client, array: np.ndarray) -> Any:
     """Return a future of an array that Dask can restore whichever worker is lost."""
     with dask.config.set(QUIET):
         return client.submit(broadcast, array, pure=False)

@@ -6,11 +6,13 @@ driver learns sizes, classes and sums; rows, labels and weights stay where they 
 
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
 from dask.sizeof import sizeof
+from distributed import Client
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -58,7 +60,9 @@ class LabelledRows:
     names: np.ndarray | None  # columns of a frame
 
 
-def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
+def read_rows(
+    client: Client, X: Any, y: Any, sample_weight: Any, class_weight: Any
+) -> LabelledRows:
     """Bring rows X (n, d), labels y (n,) and weights (n,) or None together on workers."""
     names = column_names(X)
     X, y, sample_weight = as_array(X), as_vector("y", y), as_vector("sample_weight", sample_weight)
@@ -86,24 +90,24 @@ def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
     return LabelledRows(blocks, sum(sizes), classes, n_features, names)
 
 
-def is_frame(values) -> bool:
+def is_frame(values: Any) -> bool:
     """Whether values are a dask frame or series; dask.dataframe needs packages of its own."""
     return hasattr(values, "to_dask_array")
 
 
-def is_collection(values) -> bool:
+def is_collection(values: Any) -> bool:
     """Whether values are a dask array, frame or series."""
     return isinstance(values, da.Array) or is_frame(values)
 
 
-def column_names(X) -> np.ndarray | None:
+def column_names(X: Any) -> np.ndarray | None:
     """Return the columns of a frame whose names are all strings."""
     if not is_frame(X) or not all(isinstance(name, str) for name in X.columns):
         return None
     return np.array(X.columns, dtype=object)
 
 
-def as_array(X) -> da.Array:
+def as_array(X: Any) -> da.Array:
     """Return a dask array of real numbers, in chunks of whole rows, of a dask array or frame."""
     if is_frame(X):
         kinds = X.dtypes.items()
@@ -129,7 +133,7 @@ def as_array(X) -> da.Array:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def as_vector(name: str, values) -> da.Array | np.ndarray | None:
+def as_vector(name: str, values: Any) -> da.Array | np.ndarray | None:
     """Return labels or weights as an array, on workers if they are there."""
     if values is None:
         return None
@@ -201,7 +205,7 @@ def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
 # What workers do with one part.
 
 
-def check_chunk(rows, n_features: int, number: int):
+def check_chunk(rows: Any, n_features: int, number: int) -> Any:
     """Return a chunk as floats, C-ordered or CSR; raise where an entry cannot be worked with."""
     if sparse.issparse(rows):
         rows = sparse.csr_array(rows)
@@ -234,7 +238,7 @@ def check_chunk(rows, n_features: int, number: int):
     return rows
 
 
-def check_length(values, name: str, size: int, number: int) -> np.ndarray:
+def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
     """Return the values of a block as an array of its length."""
     values = np.asarray(values)
     if values.shape != (size,):
@@ -242,7 +246,7 @@ def check_length(values, name: str, size: int, number: int) -> np.ndarray:
     return values
 
 
-def check_weights(values, number: int) -> np.ndarray:
+def check_weights(values: Any, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
     values = np.asarray(values, dtype=np.float64)
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
@@ -254,7 +258,7 @@ def check_weights(values, number: int) -> np.ndarray:
     return values
 
 
-def classes_of(values, number: int) -> np.ndarray:
+def classes_of(values: Any, number: int) -> np.ndarray:
     """Return the classes of a block; raise if labels are missing or of several kinds."""
     values = np.asarray(values)
     try:
@@ -269,7 +273,7 @@ def classes_of(values, number: int) -> np.ndarray:
     return classes
 
 
-def label(rows, values, weights, classes: np.ndarray) -> Block:
+def label(rows: Any, values: Any, weights: Any, classes: np.ndarray) -> Block:
     """Return a block whose labels are codes of classes."""
     codes = np.searchsorted(classes, np.asarray(values)).astype(np.int32)
     return Block(rows, codes, np.ones(len(codes)) if weights is None else weights)

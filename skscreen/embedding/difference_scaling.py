@@ -3,7 +3,7 @@
 import warnings
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -256,7 +256,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, *, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the scale.
 
         Parameters
@@ -302,7 +302,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5, hint)
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return whether answers agree with the scale: 1, -1, or 0 for a tie.
 
         Parameters
@@ -317,7 +317,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         check_is_fitted(self)
         return self._agree(X, None, None, self.response)[0]
 
-    def score(self, X, y=None, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of answers that agree with the scale; ties do not.
 
         Parameters

@@ -3,7 +3,7 @@
 import math
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -365,7 +365,15 @@ class OrdinalEmbedding(
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, init=None, n_objects=None, *, sample_weight=None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        init: Any = None,
+        n_objects: int | None = None,
+        *,
+        sample_weight: Any = None,
+    ) -> Self:
         """Find the points.
 
         Parameters

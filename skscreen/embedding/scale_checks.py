@@ -117,7 +117,13 @@ class ScaleChecksMixin:
     weight_: float
     deviance_: float
 
-    def bootstrap(self, n_samples: int = 1000, *, groups=None, random_state=None) -> ScaleBootstrap:
+    def bootstrap(
+        self,
+        n_samples: int = 1000,
+        *,
+        groups: Any = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> ScaleBootstrap:
         """Fit the scale to simulated answers, or to participants drawn with replacement.
 
         Parameters
@@ -175,7 +181,9 @@ class ScaleChecksMixin:
         units[units == 0.0] = 1.0
         return ScaleBootstrap(scales / units[:, None], 1.0 / units)
 
-    def goodness_of_fit(self, n_samples: int = 1000, *, random_state=None) -> GoodnessOfFit:
+    def goodness_of_fit(
+        self, n_samples: int = 1000, *, random_state: int | np.random.RandomState | None = None
+    ) -> GoodnessOfFit:
         """Compare the residuals of the answers with those of answers that follow the model.
 
         As binom.diagnostics of the R package MLDS: the answers are simulated and the scale is

@@ -1,6 +1,7 @@
 """What a user is told after a fit: that it did not converge, or explains its answers by chance."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import bdtrc
@@ -17,7 +18,9 @@ _ALPHA = 0.05
 _GAIN = 1.25
 
 
-def warn_at_chance(agree: np.ndarray, weights, n_parameters: int, chance: float, hint: str) -> None:
+def warn_at_chance(
+    agree: np.ndarray, weights: Any, n_parameters: int, chance: float, hint: str
+) -> None:
     """Warn where a binomial test does not tell `agree`, (m,), from that of random answers."""
     if not len(agree):
         return
@@ -39,7 +42,7 @@ def warn_at_chance(agree: np.ndarray, weights, n_parameters: int, chance: float,
         )
 
 
-def warn_map_at_chance(model) -> None:
+def warn_map_at_chance(model: Any) -> None:
     """Warn where the answers of an embedding agree with it no better than random ones."""
     p, trials = model.n_components, model.loss == "oddoneout"
     warn_at_chance(
@@ -53,7 +56,7 @@ def warn_map_at_chance(model) -> None:
     )
 
 
-def warn_unconverged(model, solution: EmbeddingSolution) -> None:
+def warn_unconverged(model: Any, solution: EmbeddingSolution) -> None:
     """Warn where the solution of an embedding did not reach its tolerance."""
     if solution.converged:
         return

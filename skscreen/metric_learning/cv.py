@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -158,7 +158,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
 
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, X, y, *, groups=None) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
         """Choose the strength of the regularisation and learn the metric.
 
         Parameters

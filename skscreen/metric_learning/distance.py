@@ -1,6 +1,7 @@
 """Distances under a learned linear map."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -42,7 +43,7 @@ class MahalanobisMixin:
     components_: np.ndarray
     n_features_in_: int
 
-    def pair_distance(self, pairs) -> np.ndarray:
+    def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distances of pairs of samples.
 
         Parameters
@@ -58,7 +59,7 @@ class MahalanobisMixin:
         differences = np.subtract(pairs[:, 0], pairs[:, 1], dtype=np.float64)
         return np.linalg.norm(differences @ self.components_.T, axis=1)
 
-    def pair_score(self, pairs) -> np.ndarray:
+    def pair_score(self, pairs: Any) -> np.ndarray:
         """Return minus the learned distances: the greater, the more similar.
 
         Parameters
@@ -104,7 +105,7 @@ def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:
     return out
 
 
-def check_tuples(name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
+def check_tuples(name: str, tuples: Any, size: int, n_features: int | None = None) -> np.ndarray:
     """Return tuples of vectors as an array (m, size, d); `name` is that of the argument."""
     tuples = check_array(tuples, allow_nd=True, ensure_2d=False, dtype=FLOATS, input_name=name)
     d = n_features or (tuples.shape[2] if tuples.ndim == 3 else 0)

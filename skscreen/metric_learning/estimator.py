@@ -2,7 +2,7 @@
 
 import os
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -292,8 +292,9 @@ class ScreenedRTLM(
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, X, y=None, *, triplets=None, quadruplets=None, pairs=None, sample_weight=None,
-        comparison_weight=None,
+        self, X: Any, y: Any = None, *,
+        triplets: Any = None, quadruplets: Any = None, pairs: Any = None,
+        sample_weight: Any = None, comparison_weight: Any = None,
     ) -> Self:  # fmt: skip
         """Learn the metric from labels, or from any lists of comparisons together.
 
@@ -352,7 +353,7 @@ class ScreenedRTLM(
 
         return remembered(self, compute)
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.
 
         Parameters

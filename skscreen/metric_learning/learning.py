@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,10 @@ ADVICE = (
 
 
 def fit_metric(
-    model, settings, X, y=None, *, sample_weight=None, comparison_weight=None,
+    model: Any, settings: Any, X: Any, y: Any = None, *,
+    sample_weight: Any = None, comparison_weight: Any = None,
     from_labels: Callable | None = None, **lists,
-):  # fmt: skip
+) -> Any:  # fmt: skip
     """Fit `model` with the parameters of `settings`, a `ScreenedRTLM`, and return it."""
     # All parameters are checked before data are looked at.
     solver_options(settings)
@@ -43,7 +45,7 @@ def fit_metric(
     return model
 
 
-def chosen_lam(settings, lam: float, problem: Problem) -> float:
+def chosen_lam(settings: Any, lam: float, problem: Problem) -> float:
     """Return lambda, in the units of a problem's coordinates, that a value of `lam` means."""
     # Solvers start at S_K / lambda: the inverse of the smallest numbers is infinite.
     smallest = sys.float_info.min
@@ -62,7 +64,7 @@ def chosen_lam(settings, lam: float, problem: Problem) -> float:
     return found
 
 
-def warn_if_absolute(settings, lam: float) -> None:
+def warn_if_absolute(settings: Any, lam: float) -> None:
     """Warn of a fraction of lambda_max that is larger than 1, which is seldom meant as one."""
     if settings.relative_lam and lam > 1.0 + 1e-9:
         warn_user(
@@ -78,7 +80,7 @@ def unit_of_lam(problem: Problem) -> float:
 
 
 def solve_and_store(
-    model, settings, problem: Problem, lam: float, data: tuple, lists: dict,
+    model: Any, settings: Any, problem: Problem, lam: float, data: tuple, lists: dict,
     known: Sequence[tuple[float, dict]] = (),
 ) -> None:  # fmt: skip
     """Solve for one lambda, from what a store and `known` have, and set the attributes."""
@@ -109,7 +111,7 @@ def start_at(solution: Solution) -> dict:
     }  # fmt: skip
 
 
-def fitted(model, solution: Solution, problem: Problem):
+def fitted(model: Any, solution: Solution, problem: Problem) -> Any:
     """Return the fitted estimator of one solution; `model` is what the problem was built for."""
     relative = model.relative_lam
     lam = solution.lam / unit_of_lam(problem) if relative else problem.in_data(solution.lam)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
@@ -183,20 +184,20 @@ class RTLMPath(PathResult[Solution]):
     prefer_skip_nested_validation=False,
 )
 def rtlm_path(
-    X,
-    y=None,
-    lams=None,
+    X: Any,
+    y: Any = None,
+    lams: Any = None,
     *,
-    ratio=0.9,
-    stop=0.01,
-    n_lams=None,
-    ranges=False,
-    triplets=None,
-    quadruplets=None,
-    pairs=None,
-    sample_weight=None,
-    comparison_weight=None,
-    callbacks=(),
+    ratio: float = 0.9,
+    stop: float = 0.01,
+    n_lams: Any = None,
+    ranges: bool = False,
+    triplets: Any = None,
+    quadruplets: Any = None,
+    pairs: Any = None,
+    sample_weight: Any = None,
+    comparison_weight: Any = None,
+    callbacks: Any = (),
     **options,
 ) -> RTLMPath:
     """Learn metrics along the regularisation path, each with a certificate.

@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +141,7 @@ def _proximal(problem: Problem) -> Proximal:
     return Proximal(width, dual, min(1e-7, 2e-6 * width))
 
 
-def solver_options(model) -> Options:
+def solver_options(model: Any) -> Options:
     """Return the options of the solvers that the parameters of an estimator mean."""
     bounds = (model.bound,) if isinstance(model.bound, str) else tuple(model.bound)
     main = bounds == ("gap",) and model.rule is None

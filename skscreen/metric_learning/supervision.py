@@ -1,5 +1,7 @@
 """Checks of class labels and of lists of comparisons."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -24,7 +26,9 @@ _ROWS = {
 }
 
 
-def class_codes(X, y, unlabelled=None, used: np.ndarray | None = None) -> np.ndarray:
+def class_codes(
+    X: Any, y: Any, unlabelled: Any = None, used: np.ndarray | None = None
+) -> np.ndarray:
     """Classes as integers 0, 1, ..., and -1 for unlabelled samples and those not used (n,)."""
     if y is None:
         raise ValueError(
@@ -79,7 +83,7 @@ def _check_meaning(y) -> None:
         raise ValueError(f"y of shape {y.shape} looks like {name}: call fit(X, {call}).")
 
 
-def check_samples(X, y) -> None:
+def check_samples(X: Any, y: Any) -> None:
     """Refuse tuples of vectors, or of indices with labels 1 and -1, in the place of samples."""
     if sparse.issparse(X):
         return
@@ -105,12 +109,12 @@ def check_samples(X, y) -> None:
         )
 
 
-def check_sample_weight(sample_weight, X) -> np.ndarray:
+def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Return weights >= 0 of samples, (n,), not all 0."""
     return _in_range("sample_weight", _check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
-def check_weights(name: str, weights, n: int, what: str) -> np.ndarray:
+def check_weights(name: str, weights: Any, n: int, what: str) -> np.ndarray:
     """Return weights >= 0 of n tuples or comparisons, (n,), not all 0."""
     numbers = as_floats(weights, "iuf")
     if numbers is None or numbers.shape != (n,):
@@ -127,7 +131,7 @@ def _in_range(name: str, weights: np.ndarray) -> np.ndarray:
     return weights
 
 
-def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=None) -> tuple:
+def check_comparisons(n_samples: int, threshold: float, lists: dict, weights: Any = None) -> tuple:
     """Return near and far pairs (m, 2), thresholds and weights (m,), and whether all are compared.
 
     `lists` are those of `ScreenedRTLM.fit`. Thresholds are None where all are that of the loss,

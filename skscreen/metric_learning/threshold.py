@@ -9,7 +9,9 @@ _STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 _LARGEST = 1e100
 
 
-def check_calibration(strategy="accuracy", min_rate=None, beta=1.0) -> None:
+def check_calibration(
+    strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0
+) -> None:
     """Check the arguments of a calibration before time is spent on it."""
     if not isinstance(strategy, str) or strategy not in _STRATEGIES:
         raise ValueError(
@@ -25,7 +27,9 @@ def check_calibration(strategy="accuracy", min_rate=None, beta=1.0) -> None:
         raise ValueError(f"beta must be a real number for strategy='f_beta', got {beta!r}.")
 
 
-def best_threshold(distances, similar, strategy: str, min_rate, beta) -> float:
+def best_threshold(
+    distances: np.ndarray, similar: np.ndarray, strategy: str, min_rate: float | None, beta: float
+) -> float:
     """Return the threshold best by a strategy, the smallest of equals; similar (n,) is bool."""
     # Candidates lie in the middle between two distances next to each other, so that rounding errors
     # decide nothing, below all and above all.

@@ -1,6 +1,6 @@
 """Base of the metric learners whose samples are tuples."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -63,7 +63,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         self.preprocessor = preprocessor
         self.verbose = verbose
 
-    def pair_distance(self, pairs) -> np.ndarray:
+    def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distances of pairs of samples.
 
         Parameters
@@ -77,7 +77,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         check_is_fitted(self)
         return super().pair_distance(self._vectors("pairs", pairs, 2, self.n_features_in_))
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.
 
         Parameters
@@ -168,7 +168,7 @@ class ComparisonsClassifier(TuplesClassifier):
     _near: ClassVar[list[int]]
     _far: ClassVar[list[int]]
 
-    def predict(self, tuples) -> np.ndarray:
+    def predict(self, tuples: Any) -> np.ndarray:
         """Return 1 if the first distance is smaller, and -1 if it is not, or if both are equal.
 
         Parameters
@@ -181,7 +181,7 @@ class ComparisonsClassifier(TuplesClassifier):
         """
         return np.where(self.decision_function(tuples) > 0.0, 1, -1)
 
-    def decision_function(self, tuples) -> np.ndarray:
+    def decision_function(self, tuples: Any) -> np.ndarray:
         """Return the second learned distance minus the first.
 
         Parameters
@@ -197,7 +197,7 @@ class ComparisonsClassifier(TuplesClassifier):
         far, near = (self.pair_distance(tuples[:, two]) for two in (self._far, self._near))
         return far - near
 
-    def score(self, tuples, y=None) -> float:
+    def score(self, tuples: Any, y: Any = None) -> float:
         """Return the share of comparisons that agree with the metric; a tie does not.
 
         Parameters
@@ -214,7 +214,7 @@ class ComparisonsClassifier(TuplesClassifier):
         return float(np.mean(margins * check_answers(y, len(margins), self._name) > 0.0))
 
 
-def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray]:
+def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples that occur, and the tuples as rows of indices of them."""
     forget(model)
     given = model.preprocessor
@@ -242,14 +242,16 @@ def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray
     return np.concatenate((X, tuples[repeats].reshape(-1, tuples.shape[2]))), rows
 
 
-def learn_metric(model: TuplesClassifier, X, weights, **lists) -> None:
+def learn_metric(model: TuplesClassifier, X: Any, weights: Any, **lists) -> None:
     """Solve the problem of some comparisons of samples and keep what is learned."""
     settings = ScreenedRTLM(**{name: getattr(model, name) for name in _OPTIONS})
     model.classes_ = np.array([-1, 1])
     fit_metric(model, settings, X, comparison_weight=weights, **lists)
 
 
-def fit_comparisons(model: ComparisonsClassifier, tuples, y, weights) -> ComparisonsClassifier:
+def fit_comparisons(
+    model: ComparisonsClassifier, tuples: Any, y: Any, weights: Any
+) -> ComparisonsClassifier:
     """Learn from tuples, of which those with y = -1 are turned round."""
     X, rows = read_tuples(model, tuples)
     answers = check_answers(y, len(rows), model._name)
@@ -267,7 +269,7 @@ def fit_comparisons(model: ComparisonsClassifier, tuples, y, weights) -> Compari
     return model
 
 
-def check_answers(y, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:
+def check_answers(y: Any, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:
     """Return labels of tuples: 1 and -1."""
     if y is None:
         return np.ones(n_tuples, dtype=int)

@@ -1,7 +1,7 @@
 """Metric learners whose samples are comparisons: pairs, triplets, quadruplets."""
 
 from numbers import Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -139,7 +139,9 @@ class RTLMPairsClassifier(TuplesClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, pairs, y, calibration_params=None, sample_weight=None) -> Self:
+    def fit(
+        self, pairs: Any, y: Any, calibration_params: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn the metric, then a threshold on the same pairs.
 
         Parameters
@@ -176,7 +178,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         learn_metric(self, X, weights, **lists)
         return self.calibrate_threshold(pairs, y, **calibration)
 
-    def decision_function(self, pairs) -> np.ndarray:
+    def decision_function(self, pairs: Any) -> np.ndarray:
         """Return minus the learned distances: the greater, the more similar.
 
         Parameters
@@ -189,7 +191,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         """
         return self.pair_score(pairs)
 
-    def predict(self, pairs) -> np.ndarray:
+    def predict(self, pairs: Any) -> np.ndarray:
         """Return 1 for pairs that are at most `threshold_` apart, -1 for the others.
 
         Parameters
@@ -202,7 +204,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         """
         return np.where(-self.decision_function(pairs) <= self.threshold_, 1, -1)
 
-    def score(self, pairs, y) -> float:
+    def score(self, pairs: Any, y: Any) -> float:
         """Return the area under the ROC curve of the distances, which needs no threshold.
 
         Parameters
@@ -235,7 +237,12 @@ class RTLMPairsClassifier(TuplesClassifier):
         return self
 
     def calibrate_threshold(
-        self, pairs_valid, y_valid, strategy="accuracy", min_rate=None, beta=1.0
+        self,
+        pairs_valid: Any,
+        y_valid: Any,
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
     ) -> Self:
         """Choose the threshold on labelled pairs, preferably other pairs than those of `fit`.
 
@@ -348,7 +355,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, triplets, y=None, sample_weight=None) -> Self:
+    def fit(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the metric.
 
         Parameters
@@ -425,7 +432,7 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, quadruplets, y=None, sample_weight=None) -> Self:
+    def fit(self, quadruplets: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the metric.
 
         Parameters

@@ -1,5 +1,7 @@
 """Measures of embeddings: against answers, and against another embedding."""
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array
@@ -14,7 +16,14 @@ _SMALLEST_SQUARE = 1e-280
 
 
 def triplet_error(
-    embedding, X, y=None, sample_weight=None, *, response="auto", pivot=None, columns=None
+    embedding: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    response: Any = "auto",
+    pivot: Any = None,
+    columns: Any = None,
 ) -> float:
     """Return the share of answers that are wrong in an embedding.
 
@@ -67,8 +76,9 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def noise_ceiling(
-    X, y=None, *, oddoneout: bool = False, response="auto", sample_weight=None, groups=None,
-    odd=None, pivot=None, columns=None,
+    X: Any, y: Any = None, *, oddoneout: bool = False, response: Any = "auto",
+    sample_weight: Any = None, groups: Any = None, odd: Any = None,
+    pivot: Any = None, columns: Any = None,
 ) -> NoiseCeiling:  # fmt: skip
     """Return how well answers can be predicted at best, from questions answered several times.
 
@@ -124,7 +134,7 @@ def noise_ceiling(
     return ceiling_of(read_votes(X, y, layout, sample_weight, groups))
 
 
-def procrustes_distance(X, Y) -> float:
+def procrustes_distance(X: Any, Y: Any) -> float:
     """Return the distance of two embeddings after shifting, scaling, rotating and reflecting.
 
     Parameters

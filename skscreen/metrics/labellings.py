@@ -1,6 +1,7 @@
 """Measures of labelled sequences."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_scalar
@@ -8,7 +9,7 @@ from sklearn.utils import check_scalar
 from skscreen.sequence.spans import count_spans, label_pairs
 
 
-def sequence_accuracy(y_true, y_pred) -> float:
+def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
     """Return the share of sequences with all labels right.
 
     Parameters
@@ -29,7 +30,9 @@ def sequence_accuracy(y_true, y_pred) -> float:
     return float(np.mean([np.array_equal(truth, found) for truth, found in pairs]))
 
 
-def span_f1(y_true, y_pred, *, scheme: str | None = None, average: str | None = "micro"):
+def span_f1(
+    y_true: Any, y_pred: Any, *, scheme: str | None = None, average: str | None = "micro"
+) -> Any:
     """Return the F1 score of labelled spans, as of named entities or chunks.
 
     A span counts as found if its type and its first and last positions are right. F1 is 2 right /
@@ -76,7 +79,12 @@ def span_f1(y_true, y_pred, *, scheme: str | None = None, average: str | None = 
 
 
 def span_report(
-    y_true, y_pred, *, scheme: str | None = None, digits: int = 2, output_dict: bool = False
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str | None = None,
+    digits: int = 2,
+    output_dict: bool = False,
 ) -> str | dict[str, dict[str, float]]:
     """Return a table of precision, recall and F1 of labelled spans by type, and their averages.
 

@@ -20,7 +20,9 @@ from skscreen.fitting.warning import warn_user
 Ranked = tuple[np.ndarray, np.ndarray]
 
 
-def precision_at_k(queries, targets, k: int | Literal["r"], *, gallery=None, junk=None) -> float:
+def precision_at_k(
+    queries: Any, targets: Any, k: int | Literal["r"], *, gallery: Any = None, junk: Any = None
+) -> float:
     """Return the share of relevant items among the k nearest, averaged over queries.
 
     Parameters
@@ -77,7 +79,9 @@ def precision_at_k(queries, targets, k: int | Literal["r"], *, gallery=None, jun
     return _mean(hits.sum(axis=1) / (n if by_r else k) for n, hits in ranked)
 
 
-def recall_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
+def recall_at_k(
+    queries: Any, targets: Any, k: int, *, gallery: Any = None, junk: Any = None
+) -> float:
     """Return the share of the relevant items that is among the k nearest, averaged over queries.
 
     See `cmc_at_k` for the share of queries with at least one hit, which is called Recall@k in deep
@@ -104,7 +108,7 @@ def recall_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
     return _mean(hits.sum(axis=1) / n for n, hits in ranked)
 
 
-def cmc_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
+def cmc_at_k(queries: Any, targets: Any, k: int, *, gallery: Any = None, junk: Any = None) -> float:
     """Return the share of queries with a relevant item among their k nearest.
 
     This is the cumulative match characteristic of re-identification and face recognition at rank k,
@@ -145,7 +149,12 @@ def cmc_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
 
 
 def mean_average_precision(
-    queries, targets, *, k: int | Literal["r"] | None = None, gallery=None, junk=None
+    queries: Any,
+    targets: Any,
+    *,
+    k: int | Literal["r"] | None = None,
+    gallery: Any = None,
+    junk: Any = None,
 ) -> float:
     """Return the mean over queries of the average precision of their rankings.
 

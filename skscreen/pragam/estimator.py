@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -211,7 +211,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the classifier.
 
         Parameters
@@ -236,7 +236,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         warn_unless_converged(self, fits)
         return set_fit(self, float(self.C), labels, n, fits)
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, or a column for each class.
 
         Parameters
@@ -264,7 +264,14 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
 
 def solve(
-    model: PragamSVC, C: float, X, y, sample_weight=None, *, old: dict, store: Store | None = None
+    model: PragamSVC,
+    C: float,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    old: dict,
+    store: Store | None = None,
 ) -> tuple[Labels, int, list[Certified]]:
     """Solve the problem of each class; return labels, the number of samples and the solutions.
 

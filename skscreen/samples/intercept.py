@@ -66,7 +66,7 @@ def balanced_target(short: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.nd
     return target
 
 
-def balance(short, y, caps, alpha):
+def balance(short: np.ndarray, y: np.ndarray, caps: np.ndarray, alpha: np.ndarray) -> None:
     """Make the sum of y_i alpha_i vanish by the samples nearest to the kink, where `short` is 0."""
     # With the best intercept these are on the kink, so that <alpha, short> stays the same.
     missing = samples.balance_at_kink(short, y, caps, alpha)

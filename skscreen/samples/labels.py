@@ -1,6 +1,7 @@
 """Classes and weights of samples, checked and brought to one form."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -37,7 +38,7 @@ class Labels:
         """Number of two-class problems: one, or one for each of more than two classes."""
         return 1 if self.present.size == 2 else self.present.size
 
-    def take(self, X, pairwise: bool):
+    def take(self, X: Any, pairwise: bool) -> Any:
         """Return the rows of X that take part, of a kernel matrix the columns too."""
         return of_rows(X, self.rows, pairwise)
 
@@ -47,7 +48,7 @@ class Labels:
         return np.where(self.codes == positive, 1.0, -1.0)
 
 
-def check_labels(X, y, sample_weight, class_weight) -> Labels:
+def check_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels:
     """Bring labels and weights to one form; samples of weight zero are left out."""
     y = column_or_1d(y, warn=True)
     try:
@@ -77,14 +78,14 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
     return Labels(classes, present, rows, codes, weights, repetitions)
 
 
-def of_rows(X, rows: np.ndarray, pairwise: bool):
+def of_rows(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
     """Return some rows of X, in their order, of a kernel matrix the columns too."""
     if rows.size == X.shape[0]:
         return X
     return X[np.ix_(rows, rows)] if pairwise else X[rows]
 
 
-def taking_part(X, n: int, sample_weight) -> tuple[np.ndarray, np.ndarray]:
+def taking_part(X: Any, n: int, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the samples of positive weight, and their weights."""
     weights = np.ones(n)
     if sample_weight is not None:

@@ -33,7 +33,7 @@ class SampleLosses:
         """Return the losses of some samples."""
         return SampleLosses(self.thresholds[index], self.caps[index], self.shifts[index])
 
-    def short(self, margins: np.ndarray, b: float = 0.0, y: np.ndarray | None = None):
+    def short(self, margins: np.ndarray, b: float = 0.0, y: np.ndarray | None = None) -> np.ndarray:
         """Return t_i - m_i, what margins (with an intercept, where there are labels) lack."""
         return self.thresholds - (margins if y is None else margins + b * y)
 

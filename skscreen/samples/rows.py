@@ -11,6 +11,7 @@ For kernel values see `kernel_samples.Places`.
 """
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -76,7 +77,7 @@ class LinearSamples:
             raise ValueError("y must hold only -1 and +1.")
         return y
 
-    def signed(self, y) -> "LinearSamples":
+    def signed(self, y: Any) -> "LinearSamples":
         """Return the same rows with other signs; nothing is computed again."""
         out = copy(self)
         out.y = self._checked(y)
@@ -196,7 +197,7 @@ class LinearSamples:
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
 
-    def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype=np.float64):
+    def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype: Any = np.float64) -> Any:
         """Return the rows scales_i z_i of some samples: an array or CSR."""
         scales, index = scales * self.y[index], index % self.n_rows
         if self.is_sparse:
@@ -248,7 +249,7 @@ class LinearSamples:
 _NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)
 
 
-def compress(X) -> sparse.csr_array | None:
+def compress(X: Any) -> sparse.csr_array | None:
     """Return dense data as CSR if that is half as large or less; None otherwise."""
     if sparse.issparse(X):
         return None
@@ -265,7 +266,7 @@ def compress(X) -> sparse.csr_array | None:
     return sparse.csr_array((data, columns, starts), shape=X.shape)
 
 
-def flat_rows(X) -> tuple:
+def flat_rows(X: Any) -> tuple:
     """Return data, columns, starts of rows and number of columns for compiled code.
 
     These are the arrays of CSR, unsigned columns spare the test for negative ones; of dense data

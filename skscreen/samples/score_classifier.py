@@ -1,5 +1,7 @@
 """Classifiers that decide by the sign or the largest of their scores."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
@@ -30,7 +32,7 @@ def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.n
 class ScoreClassifierMixin(ClassifierMixin):
     """Prediction from `decision_function` and `classes_`."""
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return the class of each sample.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
@@ -19,12 +20,12 @@ class Targets:
     values: np.ndarray
     repetitions: np.ndarray
 
-    def take(self, X, pairwise: bool):
+    def take(self, X: Any, pairwise: bool) -> Any:
         """Return the rows of X that take part, of a kernel matrix the columns too."""
         return of_rows(X, self.rows, pairwise)
 
 
-def check_targets(X, y, sample_weight) -> Targets:
+def check_targets(X: Any, y: Any, sample_weight: Any) -> Targets:
     """Bring targets and weights to one form; samples of weight zero are left out."""
     y = check_array(
         column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"

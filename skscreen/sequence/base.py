@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,7 +44,7 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
     classes_: np.ndarray
     transition_: np.ndarray
 
-    def predict(self, X) -> list[np.ndarray]:
+    def predict(self, X: Any) -> list[np.ndarray]:
         """Return the labels with the largest score for each sequence (Viterbi).
 
         Parameters
@@ -61,7 +62,7 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         best_labels(U, self.transition_, sequences.filled, no_truth, np.zeros(n), ONE, codes)
         return sequences.split(self.classes_[codes])
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of labels that are right.
 
         Parameters
@@ -84,7 +85,7 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         right = np.concatenate(found) == stack_labels(truth)
         return float(np.average(right, weights=weights))
 
-    def transitions_frame(self):
+    def transitions_frame(self) -> Any:
         """Return the scores of transitions with the names of the labels.
 
         Returns
@@ -109,7 +110,7 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
 
-def read_sequences(model: ChainClassifier, X) -> Sequences:
+def read_sequences(model: ChainClassifier, X: Any) -> Sequences:
     """Return the sequences that a fitted model is asked about."""
     check_is_fitted(model)
     parts = list_of_sequences(X)
@@ -118,7 +119,7 @@ def read_sequences(model: ChainClassifier, X) -> Sequences:
 
 
 def begin_fit(
-    model: ChainClassifier, X, y, sample_weight
+    model: ChainClassifier, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Sequences, np.ndarray, np.ndarray]:
     """Validate the data; return sequences of positive weight, codes of labels, and weights."""
     forget(model)
@@ -172,7 +173,7 @@ def solve(
 class MarginalsMixin(ChainClassifier):
     """Probabilities of labels, for labellings with probabilities proportional to exp(score)."""
 
-    def predict_marginals(self, X, *, as_frame: bool = False) -> list:
+    def predict_marginals(self, X: Any, *, as_frame: bool = False) -> list:
         """Return the probabilities of the labels at each position, given the whole sequence.
 
         Parameters
@@ -194,7 +195,7 @@ class MarginalsMixin(ChainClassifier):
 
         return [pd.DataFrame(part, columns=self.classes_) for part in sequences.split(nodes)]
 
-    def predict_proba(self, X, *, as_frame: bool = False) -> list:
+    def predict_proba(self, X: Any, *, as_frame: bool = False) -> list:
         """Return what `predict_marginals` does, by the name that pipelines pass on.
 
         Parameters
@@ -209,7 +210,7 @@ class MarginalsMixin(ChainClassifier):
         """
         return self.predict_marginals(X, as_frame=as_frame)
 
-    def labelling_probability(self, X, y, *, log: bool = False) -> np.ndarray:
+    def labelling_probability(self, X: Any, y: Any, *, log: bool = False) -> np.ndarray:
         """Return the probability that each sequence has certain labels, at all positions or some.
 
         Parameters
@@ -280,7 +281,7 @@ class LinearChain(ChainClassifier):
         U[first[1:] - 1] += self.end_
         return U
 
-    def state_features(self, n: int = 10, feature_names=None):
+    def state_features(self, n: int = 10, feature_names: Any = None) -> Any:
         """Return the strongest features of each label.
 
         Parameters
@@ -317,7 +318,7 @@ class LinearChain(ChainClassifier):
         })  # fmt: skip
 
 
-def linear_chains(model: LinearChain, X, y, sample_weight) -> Chains:
+def linear_chains(model: LinearChain, X: Any, y: Any, sample_weight: Any) -> Chains:
     """Validate the data of a fit and return its problem, with rows that are not weighted yet."""
     class_weight = model.class_weight
     sequences, codes, weights = begin_fit(model, X, y, sample_weight)

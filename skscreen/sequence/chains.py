@@ -11,6 +11,7 @@ larger one of the weights of its ends: what a labelling gains where it is wrong 
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -62,7 +63,7 @@ class Chains:
         return replace(self, sequences=Sequences(rows, self.first))
 
     @property
-    def X(self):
+    def X(self) -> Any:
         """All observations."""
         return self.sequences.X
 

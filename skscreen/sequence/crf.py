@@ -1,7 +1,7 @@
 """Conditional random fields on chains: the estimator."""
 
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -168,7 +168,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the weights.
 
         Parameters

@@ -79,7 +79,7 @@ class Sequences:
         return self.X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int64)
 
 
-def starts_of(lengths) -> np.ndarray:
+def starts_of(lengths: Any) -> np.ndarray:
     """Return where parts of these lengths begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
@@ -103,13 +103,13 @@ def list_of_sequences(X: Any) -> list:
     return [list(part) if hasattr(part, "__next__") else part for part in parts]
 
 
-def length_of(part) -> int:
+def length_of(part: Any) -> int:
     """Return the number of positions of a sequence."""
     shape = getattr(part, "shape", None)
     return shape[0] if shape else len(part) if hasattr(part, "__len__") else 1
 
 
-def check_names(estimator, parts: list, reset: bool) -> None:
+def check_names(estimator: Any, parts: list, reset: bool) -> None:
     """Remember the names of the columns of the first frame, and refuse others anywhere.
 
     Like scikit-learn, in its words, but for each sequence.
@@ -214,7 +214,7 @@ def _stack(parts: list):
     return out
 
 
-def check_weights(sample_weight, n_sequences: int) -> np.ndarray:
+def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:
     """Return a weight >= 0 for each sequence."""
     if sample_weight is None:
         return np.ones(n_sequences)

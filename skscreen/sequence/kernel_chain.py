@@ -1,7 +1,7 @@
 """Kernel sequence labelling: the estimator."""
 
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -153,7 +153,7 @@ class KernelChainClassifier(MarginalsMixin):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the coefficients.
 
         Parameters

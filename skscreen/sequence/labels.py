@@ -1,13 +1,14 @@
 """Labels of sequences, checked to be of one kind."""
 
 from collections.abc import Sequence, Sized
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 
-def check_lists(y, name: str) -> tuple[list[np.ndarray], str]:
+def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
     """Return the labels of each sequence as an array, and of what kind they are all.
 
     The kind is "string", "number" or "bytes", or "" where there is no label.
@@ -41,7 +42,7 @@ def check_lengths(parts: Sequence[Sized], lengths: Sequence[int] | np.ndarray) -
             )
 
 
-def labels_of_positions(y, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+def labels_of_positions(y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the labels of all positions, one sequence after the other."""
     parts, _ = check_lists(y, "y")
     check_lengths(parts, lengths)

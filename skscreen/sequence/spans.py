@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -71,7 +72,7 @@ class SpanCounts:
         return self.right, self.found, self.true
 
 
-def count_spans(y_true, y_pred, scheme: str | None) -> SpanCounts:
+def count_spans(y_true: Any, y_pred: Any, scheme: str | None) -> SpanCounts:
     """Compare the spans of true and predicted tags."""
     if scheme is not None and scheme not in SCHEMES:
         raise ValueError(f"scheme must be None or one of {', '.join(SCHEMES)}, got {scheme!r}.")
@@ -93,7 +94,7 @@ def count_spans(y_true, y_pred, scheme: str | None) -> SpanCounts:
     return SpanCounts(types, *arrays)
 
 
-def label_pairs(y_true, y_pred) -> list[tuple[np.ndarray, np.ndarray]]:
+def label_pairs(y_true: Any, y_pred: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the labels of each sequence, true and predicted."""
     (truths, kind), (found, other) = check_lists(y_true, "y_true"), check_lists(y_pred, "y_pred")
     expect_kind(kind, other, "y_true", "y_pred")

@@ -2,7 +2,7 @@
 
 import sys
 from itertools import chain, pairwise
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -75,7 +75,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         self.transformer = transformer
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the transformer to all positions.
 
         Parameters
@@ -95,7 +95,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y=None) -> list:
+    def fit_transform(self, X: Any, y: Any = None) -> list:
         """Fit the transformer to all positions, and return the transformed sequences.
 
         Parameters
@@ -115,7 +115,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
             out = self.transformer_.fit(positions, *labels).transform(positions)
         return _split(out, first)
 
-    def transform(self, X) -> list:
+    def transform(self, X: Any) -> list:
         """Return the transformed sequences.
 
         Parameters
@@ -134,7 +134,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
             return [np.empty((0, 0)) for _ in parts]
         return _split(self.transformer_.transform(self._positions(parts)), first)
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the features that the transformer makes.
 
         Parameters

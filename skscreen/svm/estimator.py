@@ -50,7 +50,7 @@ ADVICE = (
 )
 
 
-def warn_of_flaws(model, solutions: Sequence[SampleSolution]) -> None:
+def warn_of_flaws(model: Any, solutions: Sequence[SampleSolution]) -> None:
     """Warn of solutions without a certificate, of other problems, and above the tolerance."""
     certified = [found for found in solutions if not np.isnan(found.certificate.gap)]
     if len(certified) < len(solutions):
@@ -96,7 +96,7 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples.
 
         Parameters
@@ -169,7 +169,7 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     _sums: np.ndarray
     _longest: float
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x): positive for the second of two classes, otherwise one column for each class.
 
         For one-vs-one, the column of a class holds its number of votes plus less than half a vote
@@ -195,7 +195,7 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return with_absent(scores, present, n_classes)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return the class of each sample.
 
         Parameters
@@ -303,7 +303,7 @@ class BaseSVR(RegressorMixin, BaseSVM):
     # Whether weights of features are one vector, as in `LinearSVR`.
     flat_coef = False
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return f(x).
 
         Parameters

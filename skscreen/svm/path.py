@@ -36,7 +36,7 @@ class PathOverC(PathResult[SampleSolution]):
     C_min: float
 
     @property
-    def X(self):
+    def X(self) -> Any:
         """Training samples, ndarray or CSR of shape (n_samples, n_features)."""
         return self.data.X
 
@@ -186,15 +186,15 @@ class SVRPath(PathOverC):
     {**_RULES, "penalty": [StrOptions({"l1", "l2"})]}, prefer_skip_nested_validation=False
 )
 def svc_path(
-    X,
-    y,
-    Cs=None,
+    X: Any,
+    y: Any,
+    Cs: Any = None,
     *,
-    penalty="l2",
-    eps=None,
-    C_max=1e4,
-    sample_weight=None,
-    callbacks=(),
+    penalty: str = "l2",
+    eps: Any = None,
+    C_max: float = 1e4,
+    sample_weight: Any = None,
+    callbacks: Any = (),
     **options,
 ) -> SVCPath:
     """Fit support vector machines for a path of values of C, each with a certificate.
@@ -272,7 +272,15 @@ def svc_path(
 @with_options(ScreenedSVR, "C", "store", "shrinking")
 @validate_params(_RULES, prefer_skip_nested_validation=False)
 def svr_path(
-    X, y, Cs=None, *, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
+    X: Any,
+    y: Any,
+    Cs: Any = None,
+    *,
+    eps: Any = None,
+    C_max: float = 1e4,
+    sample_weight: Any = None,
+    callbacks: Any = (),
+    **options,
 ) -> SVRPath:
     """Fit support vector regressions for a path of values of C, each with a certificate.
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -132,7 +133,7 @@ def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
     )
 
 
-def solved_grid(model, paths, grid: np.ndarray, callbacks) -> tuple:
+def solved_grid(model: Any, paths: Any, grid: np.ndarray, callbacks: Any) -> tuple:
     """Return the finished solutions for a grid, and warn of flaws."""
     n, total = paths.n_variables, grid.size
     # A dual variable for each sample and C is kept.
@@ -142,7 +143,7 @@ def solved_grid(model, paths, grid: np.ndarray, callbacks) -> tuple:
     return _solved(model, ((each, (t + 1) / total) for t, each in found), total, callbacks)
 
 
-def solved_within(model, paths: Paths, eps: float, C_max: float, callbacks) -> tuple:
+def solved_within(model: Any, paths: Paths, eps: float, C_max: float, callbacks: Any) -> tuple:
     """Return the finished solutions of a path with `eps`, and warn of flaws."""
     steps = _eps_steps(paths, eps, C_max, model.tol)
     return _solved(model, ((paths.finish(each), done) for each, done in steps), None, callbacks)

@@ -1,6 +1,7 @@
 """Probabilities of classes by Platt scaling, and by coupling those of pairs, as in LIBSVM."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -35,7 +36,7 @@ class ProbabilitiesMixin:
         return self.probability not in ("deprecated", False)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of classes, by Platt scaling and coupling of pairs.
 
         Parameters
@@ -57,7 +58,7 @@ class ProbabilitiesMixin:
         return out
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of `predict_proba`.
 
         Parameters
@@ -83,7 +84,7 @@ class ProbabilitiesMixin:
         return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
 
 
-def calibrate(model, problem: SVMProblem) -> None:
+def calibrate(model: Any, problem: SVMProblem) -> None:
     """Warn of `probability`; learn the sigmoids of the scores, if these are asked for."""
     warn_user(
         "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that of "
@@ -100,7 +101,7 @@ def calibrate(model, problem: SVMProblem) -> None:
         model._sigmoids = sigmoids(fold, problem)
 
 
-def sigmoids(model, problem: SVMProblem) -> np.ndarray:
+def sigmoids(model: Any, problem: SVMProblem) -> np.ndarray:
     """Return A and B of 1 / (1 + exp(A f + B)), (n_problems, 2), by scores of held-out samples."""
     division, rng = problem.division, check_random_state(model.random_state)
     out = np.empty((division.n_problems, 2))

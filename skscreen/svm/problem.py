@@ -263,10 +263,10 @@ class SVMProblem:
 
 
 def build(
-    model,
-    X,
-    y,
-    sample_weight=None,
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
     store: Store | None = None,
     once: bool = False,
     shared: KernelMatrices | None = None,
@@ -284,13 +284,13 @@ def build(
         return SVMProblem(data, settings, shared)
 
 
-def as_solved(X, kernel: Kernel):
+def as_solved(X: Any, kernel: Kernel) -> Any:
     """Return samples, few sparse ones dense: for the same solution as of dense samples."""
     most = _FEW_ENTRIES if kernel.name == "linear" else FEW_ENTRIES
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
 
 
-def accepted(model) -> dict:
+def accepted(model: Any) -> dict:
     """Return how the samples of an estimator are validated."""
     # Kernel values are computed in double precision, whatever the samples are.
     rows = model.kernel == "linear"
@@ -301,12 +301,14 @@ def accepted(model) -> dict:
     }
 
 
-def has_free_intercept(model) -> bool:
+def has_free_intercept(model: Any) -> bool:
     """Whether the intercept of an estimator is unpenalised."""
     return model.fit_intercept and model.intercept == "free"
 
 
-def divided_as(model, X, y, sample_weight, epsilon: float | None = None) -> Division | BothSides:
+def divided_as(
+    model: Any, X: Any, y: Any, sample_weight: Any, epsilon: float | None = None
+) -> Division | BothSides:
     """Return the problems that labels make for an estimator, or the one of targets; see `build`."""
     if is_regressor(model):
         epsilon = float(model.epsilon if epsilon is None else epsilon)
@@ -314,7 +316,7 @@ def divided_as(model, X, y, sample_weight, epsilon: float | None = None) -> Divi
     return divided(check_labels(X, y, sample_weight, model.class_weight), model.multi_class)
 
 
-def validated(model, X, y) -> tuple:
+def validated(model: Any, X: Any, y: Any) -> tuple:
     """Validate samples, of any kind for a function, and labels or targets; sets the features."""
     if callable(model.kernel):
         X = as_given(X)
@@ -330,7 +332,7 @@ def validated(model, X, y) -> tuple:
     return X, y
 
 
-def with_kernel(model, X, y) -> tuple:
+def with_kernel(model: Any, X: Any, y: Any) -> tuple:
     """Return samples, or the matrix between them of a function, and this function, or None."""
     if not callable(model.kernel):
         return X, y, None
@@ -338,7 +340,7 @@ def with_kernel(model, X, y) -> tuple:
     return function.matrix(), y, function
 
 
-def asked(model, kernel: Kernel, X):
+def asked(model: Any, kernel: Kernel, X: Any) -> Any:
     """Return samples to predict as the kernel of an estimator takes them."""
     function = kernel.function
     if function is None:
@@ -349,8 +351,8 @@ def asked(model, kernel: Kernel, X):
 
 
 def kernel_of(
-    model,
-    X,
+    model: Any,
+    X: Any,
     known: Labels | Targets,
     gamma: float | str | None = None,
     function: KernelFunction | None = None,
@@ -365,7 +367,7 @@ def kernel_of(
     return Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
-def settings_of(model, store: Store | None, once: bool) -> Settings:
+def settings_of(model: Any, store: Store | None, once: bool) -> Settings:
     """Return how the problems of an estimator are solved; see `build`."""
     free = has_free_intercept(model)
     seed = model.random_state

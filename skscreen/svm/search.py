@@ -73,7 +73,7 @@ class SearchOverC(BaseSVM):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose C and the other parameters of the grid, and learn from all samples with them.
 
         Parameters

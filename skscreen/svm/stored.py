@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ Known = tuple[float, np.ndarray, np.ndarray | None, float]
 _FEW, _LITTLE = 150, 2**15
 
 
-def is_worth_keeping(X) -> bool:
+def is_worth_keeping(X: Any) -> bool:
     """Whether fits of these samples take long enough for a store to save time."""
     return X.shape[0] > _FEW or X.shape[0] * X.shape[1] > _LITTLE
 

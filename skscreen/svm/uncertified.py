@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -45,14 +45,14 @@ class UncertifiedSolver:
         """There are no vectors."""
         raise IndefiniteError(NO_HARD_MARGIN)
 
-    def recall(self, C: float, alpha, margins, C_min: float) -> None:
+    def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray, C_min: float) -> None:
         """Take no notice of a solution for another C."""
 
     def with_proof(self, solution: SampleSolution) -> SampleSolution:
         """Return the solution: there is no proof."""
         return solution
 
-    def solve(self, C: float, tol: float, start=None) -> SampleSolution:
+    def solve(self, C: float, tol: float, start: Any = None) -> SampleSolution:
         """Return the point where LIBSVM stops."""
         began, n = time.perf_counter(), len(self._K)
         weights, limit = C * self._losses.caps[:n], self._max_iter or -1
@@ -100,7 +100,7 @@ class GuardedSolver:
         """Ask the solver."""
         return getattr(self._solver, name)
 
-    def solve(self, C: float, tol: float, start=None) -> SampleSolution:
+    def solve(self, C: float, tol: float, start: Any = None) -> SampleSolution:
         """Solve for one C."""
         try:
             return self._solver.solve(C, tol, start)

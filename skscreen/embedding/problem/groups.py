@@ -1,11 +1,13 @@
 """Participants: their answers hang together, so they are drawn, and left out, together."""
 
+from typing import Any
+
 import numpy as np
 
 from skscreen.embedding.problem.reading.table import read_column
 
 
-def read_groups(groups, n_rows: int) -> np.ndarray:
+def read_groups(groups: Any, n_rows: int) -> np.ndarray:
     """Return a code from 0 on for the group of each row of X, of shape (n_rows,)."""
     codes = read_column(groups, n_rows, "groups", "participant").codes[:, 0]
     codes = np.unique(codes, return_inverse=True)[1]

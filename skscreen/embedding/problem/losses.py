@@ -9,6 +9,7 @@ right where it is the smallest. It is a row (i, j, k) like that of a triplet, wi
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class EmbeddingLoss:
     shape: float = 1.0
 
     @classmethod
-    def of(cls, estimator) -> "EmbeddingLoss":
+    def of(cls, estimator: Any) -> "EmbeddingLoss":
         """Return the loss that the parameters of an estimator name."""
         name = TRAITS[estimator.loss].parameter
         shape = 1.0 if name is None else getattr(estimator, name)

@@ -1,6 +1,6 @@
 """Questions that were answered several times: how far the answers agree."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,7 +89,9 @@ def ceiling_of(votes: Votes) -> NoiseCeiling:
     )
 
 
-def read_votes(X, y, layout: Layout, sample_weight=None, groups=None) -> Votes:
+def read_votes(
+    X: Any, y: Any, layout: Layout, sample_weight: Any = None, groups: Any = None
+) -> Votes:
     """Read who answered which question how."""
     trials = read_trials(X, y, layout, declared=True)
     codes = None if groups is None else read_groups(groups, trials.n_rows)

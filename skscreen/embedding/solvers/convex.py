@@ -20,7 +20,7 @@ S. Burer, R. D. C. Monteiro (2003). A nonlinear programming algorithm for solvin
 programs via low-rank factorization. Mathematical Programming 95, 329-357.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +42,10 @@ _HALVINGS = 40
 
 
 def convex(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
+    problem: EmbeddingProblem,
+    X: np.ndarray,
+    settings: Settings,
+    rng: np.random.RandomState | None = None,
 ) -> Iterator[Progress]:
     """Minimise over points in as many dimensions as it takes; X gets the longest principal axes."""
     points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol
@@ -108,7 +111,9 @@ def conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
     return result
 
 
-def widened(evaluate, points, directions, value) -> np.ndarray | None:
+def widened(
+    evaluate: Callable, points: np.ndarray, directions: np.ndarray, value: float
+) -> np.ndarray | None:
     """Return points with more dimensions and a lower F, or None."""
     if directions.shape[1] == 0:
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator
 from math import ceil, nan
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def diverged(X: np.ndarray, far: float = _FAR) -> bool:
 
 
 def descend(
-    problem: EmbeddingProblem, X: np.ndarray, rows, n_steps: int, first: float, parts: int
+    problem: EmbeddingProblem, X: np.ndarray, rows: Any, n_steps: int, first: float, parts: int
 ) -> Generator[Progress, None, tuple[float, bool]]:
     """Step along single answers, ever shorter; return passes, and whether the steps settled."""
     terms, start = problem.terms, X.copy()

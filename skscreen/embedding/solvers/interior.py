@@ -14,7 +14,7 @@ Optimization 2, 575-601. Y. E. Nesterov, M. J. Todd (1998). Primal-dual interior
 self-scaled cones. SIAM Journal on Optimization 8, 324-364.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +79,9 @@ class Hinges:
         L[np.diag_indices(self.n)] = -L.sum(axis=1)
         return L
 
-    def factor(self, W: np.ndarray, inverse: np.ndarray, diagonal: np.ndarray, by_pairs: bool):
+    def factor(
+        self, W: np.ndarray, inverse: np.ndarray, diagonal: np.ndarray, by_pairs: bool
+    ) -> Callable[..., np.ndarray]:
         """Return a solver of sum_r w_q w_r <H_q, W H_r W> x_r + w_q diagonal_q x_q = b_q."""
         w, D = self.w, self.w * diagonal
         if not by_pairs:
@@ -155,7 +157,10 @@ def _to_edge(M: np.ndarray, step: np.ndarray) -> float:
 
 
 def interior(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
+    problem: EmbeddingProblem,
+    X: np.ndarray,
+    settings: Settings,
+    rng: np.random.RandomState | None = None,
 ) -> Iterator[Progress]:
     """Minimise F of a hinge over points in as many dimensions as it takes; see `convex`."""
     hinges, width = Hinges(problem), problem.terms.shape

@@ -16,7 +16,11 @@ _MEMORY = 10
 
 
 def lbfgs(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None, passes: float = 0.0
+    problem: EmbeddingProblem,
+    X: np.ndarray,
+    settings: Settings,
+    rng: np.random.RandomState | None = None,
+    passes: float = 0.0,
 ) -> Iterator[Progress]:
     """Minimise F from X, after so many passes; nothing in it is random."""
     work, terms = problem.workspace(), problem.terms

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -88,7 +89,7 @@ def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | Non
     check_memory(needed, what, "Use a smaller n_components, n_objects or n_jobs.")
 
 
-def check_inits(init, n_objects: int, n_components: int) -> list[np.ndarray]:
+def check_inits(init: Any, n_objects: int, n_components: int) -> list[np.ndarray]:
     """Return centred starts, or raise where `init` has not the right shape or size."""
     init = check_array(init, dtype=np.float64, allow_nd=True, input_name="init")
     inits = init if init.ndim == 3 else init[None]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import nan
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Settings:
     adapt: bool = False  # whether the ridge may be set by the noise that is found
 
     @classmethod
-    def of(cls, model, adapt: bool) -> Self:
+    def of(cls, model: Any, adapt: bool) -> Self:
         """Return what the parameters of an estimator say."""
         return cls(
             # A larger tolerance has no effect, and products with this one stay finite.

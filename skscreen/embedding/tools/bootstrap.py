@@ -58,7 +58,12 @@ class BootstrapMixin(Fitted):
     """Mixin of ordinal embeddings: refits to resampled answers."""
 
     def bootstrap(
-        self, n_samples: int = 100, *, groups=None, n_jobs=None, random_state=None
+        self,
+        n_samples: int = 100,
+        *,
+        groups: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> Bootstrap:
         """Refit answers, or participants, drawn with replacement from those of the fit.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -57,18 +58,18 @@ class DimensionTest:
 
 
 def embedding_dimension_test(
-    X,
+    X: Any,
     dimensions: Sequence[int] = (1, 2, 3, 4, 5),
     cv: int = 10,
     alpha: float = 0.05,
     *,
-    y=None,
-    sample_weight=None,
-    groups=None,
+    y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     estimator: OrdinalEmbedding | None = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
-    random_state=None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> DimensionTest:
     """Test how many dimensions answers about distances support.
 

@@ -1,7 +1,7 @@
 """A map from features of objects to the points of an embedding."""
 
 from numbers import Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,7 +20,7 @@ _MATRICES = 4
 class FeatureMapMixin(Fitted):
     """Mixin of embeddings: points of new objects from features."""
 
-    def fit_features(self, F, *, alpha=0.1, gamma=None) -> Self:
+    def fit_features(self, F: Any, *, alpha: float = 0.1, gamma: float | None = None) -> Self:
         """Learn a map from features of the objects to their points.
 
         Kernel ridge regression with the kernel exp(-gamma |f - f'|^2), for the objects that were
@@ -61,7 +61,7 @@ class FeatureMapMixin(Fitted):
         self._frame = frame
         return self
 
-    def map_features(self, F) -> np.ndarray:
+    def map_features(self, F: Any) -> np.ndarray:
         """Return points for new objects from their features.
 
         Parameters

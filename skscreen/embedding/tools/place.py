@@ -30,7 +30,7 @@ _AT_LIMIT = 1
 class PlaceMixin(Fitted):
     """Mixin of ordinal embeddings: points for new objects."""
 
-    def place(self, X, y=None, *, sample_weight=None):
+    def place(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> tuple:
         """Find points for new objects from answers about them, without moving the known points.
 
         Minimises the objective of the fit over the new points, from several starts. The estimator

@@ -1,5 +1,7 @@
 """The points of an embedding, and what they say about answers."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +25,7 @@ from skscreen.fitting.warning import warn_user
 class PredictMixin(Fitted):
     """Mixin of ordinal embeddings: the points, and the agreement of answers with them."""
 
-    def transform(self, X=None) -> np.ndarray:
+    def transform(self, X: Any = None) -> np.ndarray:
         """Return the points of the objects; X does not change them.
 
         Parameters
@@ -51,7 +53,7 @@ class PredictMixin(Fitted):
             points.index = self.objects_
         return points
 
-    def predict(self, X, result_format=None) -> np.ndarray:
+    def predict(self, X: Any, result_format: Any = None) -> np.ndarray:
         """Return whether each answer agrees with the points.
 
         Parameters
@@ -87,7 +89,7 @@ class PredictMixin(Fitted):
         rows, responses = in_format(rows, agree > 0, result_format, len(self.embedding_))
         return rows if responses is None else responses
 
-    def score(self, X, y=None, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of answers that agree with the points.
 
         Parameters

@@ -1,6 +1,7 @@
 """Choice of the triplets to ask next."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy.special import entr
@@ -20,15 +21,15 @@ _POOL, _LEAST = 50, 2000
 
 
 def next_queries(
-    model,
+    model: Any,
     n: int,
     strategy: str = "information",
     *,
-    candidates=None,
-    objects=None,
+    candidates: Any = None,
+    objects: Any = None,
     repeats: bool = False,
     n_samples: int = 20,
-    random_state=None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
     r"""Choose the triplets to ask next.
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -57,7 +58,7 @@ _BYTES_OF_DUALS = 16
 
 
 def build(
-    model, X, y=None, *, sample_weight=None, comparison_weight=None,
+    model: Any, X: Any, y: Any = None, *, sample_weight: Any = None, comparison_weight: Any = None,
     from_labels: Callable | None = None, **lists,
 ) -> Problem:  # fmt: skip
     """Return the problem of a `ScreenedRTLM`, whose number and names of features are set.

@@ -95,7 +95,9 @@ class Comparisons(LossSums):
         padded[:d, :r] = factor
         return self.X @ padded
 
-    def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
+    def weighted_sum(
+        self, near_weights: np.ndarray, place_weights: np.ndarray
+    ) -> tuple[np.ndarray, float]:
         """Return sum_t w_t H_t for weights summed by near pair and by far place, and its error."""
         items, d = self.items, self.n_features
         far_weights, product = self._far_weights(place_weights), np.zeros(self.X.shape)
@@ -198,7 +200,9 @@ class DiagonalComparisons(Comparisons):
         loops.scale_columns(self.X, used, factor[used], Z)
         return Z
 
-    def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
+    def weighted_sum(
+        self, near_weights: np.ndarray, place_weights: np.ndarray
+    ) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted squared differences, with its rounding error."""
         items = self.items
         near, far = np.zeros(self.X.shape[1]), np.zeros(self.X.shape[1])

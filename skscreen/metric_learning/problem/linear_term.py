@@ -1,5 +1,7 @@
 """A linear term of the objective: <C, M> for a symmetric C (Yoshida et al. 2019, section 6.3)."""
 
+from typing import Any
+
 import numpy as np
 
 from skscreen.core.floats import LARGEST
@@ -9,7 +11,7 @@ from skscreen.core.inputs import as_floats
 _SYMMETRIC = 1e-10
 
 
-def check_linear_term(term, n_features: int, diagonal: bool) -> np.ndarray | None:
+def check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray | None:
     """Return C of shape (d, d), or (d,) for a diagonal metric; None for none."""
     if term is None:
         return None

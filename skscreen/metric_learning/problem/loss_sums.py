@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +23,17 @@ class LossSums:
     far_sizes: np.ndarray  # (S,) and of the pairs at far places
     place_scales: np.ndarray | None  # (S,) weights of the items of far places; None for 1
 
-    def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
+    def weighted_sum(
+        self, near_weights: np.ndarray, place_weights: np.ndarray
+    ) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted pair terms, with a bound on its rounding error."""
         raise NotImplementedError
 
-    def intervals(self, terms) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def intervals(self, terms: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Intervals for the distances at a centre, rounding errors included."""
         raise NotImplementedError
 
-    def loss(self, margins: PairDistances, loss: SmoothedHinge):
+    def loss(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, np.ndarray, float]:
         """Return sum_t w_t l_t, the adjoint sum_t w_t alpha_t H_t and its error; alpha = -l'."""
         weights = self.no_weights()
         value, _ = self._loss_pass(margins, loss, loss.width, *weights)
@@ -53,7 +56,9 @@ class LossSums:
         value, error = self.loss_value(PairDistances(*ends, 0.0), loss)
         return value + error if upper else value - error
 
-    def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
+    def proximal_loss(
+        self, margins: PairDistances, loss: SmoothedHinge, width: float, centre: np.ndarray
+    ) -> tuple:
         """Return sums of smoothed and true losses, Fenchel-Young terms, their error; the adjoint.
 
         The dual is smoothed round `centre`, with a dual variable for each item of the full problem.
@@ -62,7 +67,9 @@ class LossSums:
         sums = self._proximal_pass(margins, loss, width, centre, None, weights)
         return *sums, *self.weighted_sum(*self._weigh(*weights))
 
-    def proximal_duals(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
+    def proximal_duals(
+        self, margins: PairDistances, loss: SmoothedHinge, width: float, centre: np.ndarray
+    ) -> np.ndarray:
         """Return the dual variables of `proximal_loss`, with those of `centre` for other items."""
         alpha = centre.copy()
         self._proximal_pass(margins, loss, width, centre, alpha, self.no_weights())
@@ -113,7 +120,9 @@ class LossSums:
         items = self.items
         return loops.largest_ratio(items.start, items.stop, margins.near, margins.far, ends)
 
-    def linear_part(self, near_counts, place_counts, loss: SmoothedHinge):
+    def linear_part(
+        self, near_counts: np.ndarray, place_counts: np.ndarray, loss: SmoothedHinge
+    ) -> tuple[np.ndarray, float, float]:
         """Return the adjoint, its error and the constant of counted items that are linear."""
         # The constant is sum_t w_t (l_t + <H_t, M>), for whatever M has all of them linear.
         near_weights, place_weights = self._weigh(near_counts, place_counts)

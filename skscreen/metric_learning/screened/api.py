@@ -1,9 +1,10 @@
 """Safe triplet screening as a step of its own, for any solver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from inspect import signature
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -58,7 +59,8 @@ _OPTIONS = (
     prefer_skip_nested_validation=False,
 )
 def screen_triplets(
-    X, y=None, *, triplets=None, lam, reference, bound="rrpb", rule="sphere", relative_lam=None,
+    X: Any, y: Any = None, *, triplets: Any = None, lam: float, reference: Any,
+    bound: str | Sequence[str] = "rrpb", rule: str = "sphere", relative_lam: bool | None = None,
     **options,
 ) -> TripletScreening:  # fmt: skip
     """Decide triplets of a metric before it is learned, from a metric for another lambda.

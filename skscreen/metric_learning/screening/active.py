@@ -8,7 +8,7 @@ far pair. What the paper's bounds and rules decide beyond that comes in by a `Ho
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def decide(
 
 @singledispatch
 def decide_items(
-    geometry, objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None,
+    geometry: Any, objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None,
     hook: Hook | None,
 ) -> Decision:  # fmt: skip
     """Do what `decide` promises; other types of geometries register their own, with its counts."""
@@ -113,7 +113,7 @@ def leave_out(objective: Objective, decision: Decision) -> Objective:
 
 @singledispatch
 def keep_undecided(
-    geometry, decision: Decision, loss: SmoothedHinge
+    geometry: Any, decision: Decision, loss: SmoothedHinge
 ) -> tuple[Comparisons, tuple[np.ndarray, float, float]]:
     """Return the geometry of the undecided items, and the `linear_part` of the others."""
     linear = np.zeros(geometry.shape), 0.0, 0.0

@@ -1,5 +1,7 @@
 """Squared distances between samples, and the RBF kernel of them."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -15,7 +17,9 @@ _INEXACT, _USELESS = 1e-10, 1e-8
 _IN_CACHE, _BLOCK = 2**15, 256
 
 
-def squared_distances(A, B, squares_A, squares_B, by_differences: bool) -> np.ndarray:
+def squared_distances(
+    A: Any, B: Any, squares_A: np.ndarray, squares_B: np.ndarray, by_differences: bool
+) -> np.ndarray:
     """Return |a|^2 + |b|^2 - 2 <a, b> (n, m), or sums of (a - b)^2: slower, and exact far away."""
     # Sparse samples have products only.
     if by_differences and not (sparse.issparse(A) or sparse.issparse(B)):
@@ -26,7 +30,9 @@ def squared_distances(A, B, squares_A, squares_B, by_differences: bool) -> np.nd
     return D
 
 
-def all_squared_distances(X, squares, by_differences: bool, out: np.ndarray) -> None:
+def all_squared_distances(
+    X: Any, squares: np.ndarray, by_differences: bool, out: np.ndarray
+) -> None:
     """Write the squared distances between all samples (n, d) to `out` (n, n), exactly symmetric."""
     if sparse.issparse(X) or by_differences:
         # The upper triangle, mirrored.
@@ -78,7 +84,7 @@ def near_origin(*sets) -> tuple:
     return tuple(X - mean for X in sets)
 
 
-def square_norms(X) -> np.ndarray:
+def square_norms(X: Any) -> np.ndarray:
     """Return the squared lengths of samples."""
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()

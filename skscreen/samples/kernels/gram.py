@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -61,7 +61,7 @@ class Shared(Protocol):
     def kernel(self, key: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the kernel matrix that a key names: known, or computed."""
 
-    def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]):
+    def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]) -> np.ndarray | None:
         """Return the same of n squared distances, or None where they are not worth their memory."""
 
 
@@ -144,7 +144,9 @@ class Gram:
         self.blocks.block(probe, probe, values)
         return float(np.abs(values).mean()) > _NARROW * float(self.diagonal[probe].mean())
 
-    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and the errors: bounds or estimates."""
         if self.whole is None:
             return self.blocks.dot(I, c, J, double)
@@ -159,7 +161,14 @@ class Gram:
     def _roots(self) -> np.ndarray:
         return np.sqrt(self.diagonal)
 
-    def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
+    def block(
+        self,
+        I: np.ndarray,
+        J: np.ndarray,
+        out: np.ndarray,
+        own: np.ndarray | None = None,
+        factor: float = 1.0,
+    ) -> None:
         """Write factor (K_ij - own_i - own_j) to the first columns of `out`; own = (I's, J's)."""
         if self.whole is not None:
             left, right = (np.zeros(I.size), np.zeros(J.size)) if own is None else own
@@ -171,7 +180,7 @@ class Gram:
             K = K if own is None else K - own[0][:, None] - own[1]
             out[:, : J.size] = factor * K
 
-    def compute(self, rows, columns) -> np.ndarray:
+    def compute(self, rows: Any, columns: Any) -> np.ndarray:
         """Return K between two sets of samples, in float64."""
         if self.kernel == "precomputed":
             return np.asarray(self.X[np.ix_(rows, columns)], np.float64)
@@ -186,7 +195,7 @@ class Gram:
         D[itself, place[rows][itself]] = 0.0
         return rbf_of_distances(D, self.gamma, D)
 
-    def distances(self, rows, columns) -> np.ndarray:
+    def distances(self, rows: Any, columns: Any) -> np.ndarray:
         """Return the squared distances between two sets of samples, of an RBF kernel."""
         squares = self._squares[rows], self._squares[columns]
         return squared_distances(self.X[rows], self.X[columns], *squares, self._is_far)
@@ -285,7 +294,7 @@ def is_definite(kernel: str | Callable, gamma: float, coef0: float) -> bool:
     return kernel in ("rbf", "linear")
 
 
-def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:
+def kernel_values(kernel: str | Callable, A: Any, B: Any, **settings: float) -> np.ndarray:
     """Return the matrix between two sets of samples of a kernel, as `Gram` would."""
     shape = A.shape[0], B.shape[0]
     if 0 in shape:
@@ -304,7 +313,7 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
     return rbf_of_distances(D, gamma, D)
 
 
-def matrix_of(kernel: Callable, A, B, shape: tuple[int, int]) -> np.ndarray:
+def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return what a function says is the kernel matrix between two sets of samples."""
     K = kernel(A, B)
     # The matrix may be sparse for sparse samples.

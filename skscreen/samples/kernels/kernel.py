@@ -44,7 +44,7 @@ class KernelFunction:
         check_symmetric(K, "The matrix of a callable kernel")
         return K
 
-    def to_training(self, X) -> np.ndarray:
+    def to_training(self, X: Any) -> np.ndarray:
         """Return kernel values between samples and those of the training, (len(X), n)."""
         X = as_given(X)
         return matrix_of(
@@ -52,7 +52,7 @@ class KernelFunction:
         )
 
     @property
-    def rows(self):
+    def rows(self) -> Any:
         """The training samples where they are rows of numbers, an array or CSR; otherwise None."""
         X = self.samples
         if sparse.issparse(X):
@@ -70,7 +70,7 @@ class Kernel:
     coef0: float
     function: KernelFunction | None = None  # what computes the matrices of "precomputed"
 
-    def scores(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
+    def scores(self, X: Any, support_vectors: Any, dual_coef: np.ndarray) -> np.ndarray:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
         if self.name == "precomputed":
             return X @ dual_coef
@@ -85,7 +85,9 @@ class Kernel:
             out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out
 
-    def decisive_scores(self, X, support_vectors, coef: np.ndarray, b: float) -> np.ndarray:
+    def decisive_scores(
+        self, X: Any, support_vectors: Any, coef: np.ndarray, b: float
+    ) -> np.ndarray:
         """Return the same for one column plus b, some in single precision, each with its sign."""
         if not self._in_tiles(X, support_vectors):
             return self.scores(X, support_vectors, coef[:, None])[:, 0] + b
@@ -139,7 +141,7 @@ class Kernel:
         """Whether samples have lengths that are not all alike, and known without other samples."""
         return self.name in ("linear", "poly")
 
-    def lengths(self, X, support_vectors) -> np.ndarray:
+    def lengths(self, X: Any, support_vectors: Any) -> np.ndarray:
         """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores."""
         n = X.shape[0]
         if not self.has_lengths or support_vectors.shape[0] == 0:
@@ -157,11 +159,13 @@ class Kernel:
             return np.sqrt(squares)
         return (self.gamma * squares + abs(self.coef0)) ** (0.5 * self.degree)
 
-    def between(self, X, Y) -> np.ndarray:
+    def between(self, X: Any, Y: Any) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
         return kernel_values(self.name, X, Y, **self._settings)
 
-    def gram(self, X, cache_size: float, shared: Shared | None = None, once=False) -> Gram:
+    def gram(
+        self, X: Any, cache_size: float, shared: Shared | None = None, once: bool = False
+    ) -> Gram:
         """Return the kernel matrix of training samples."""
         return Gram(X, self.name, cache_size=cache_size, shared=shared, once=once, **self._settings)
 
@@ -170,7 +174,7 @@ class Kernel:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
 
-def as_given(X):
+def as_given(X: Any) -> Any:
     """Return samples as a kernel function gets them: as they are, but equal lists as an array."""
     if not isinstance(X, list | tuple) or not all(isinstance(x, list | tuple) for x in X):
         return X
@@ -181,12 +185,12 @@ def as_given(X):
     return rows if rows.ndim == 2 and rows.dtype.kind in "fiub" else X
 
 
-def is_table(X) -> bool:
+def is_table(X: Any) -> bool:
     """Whether samples have columns, which can be counted."""
     return len(getattr(X, "shape", ())) == 2
 
 
-def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
+def gamma_value(gamma: str | float, X: Any, weights: np.ndarray) -> float:
     """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto"."""
     if not isinstance(gamma, str):
         return float(gamma)
@@ -207,7 +211,7 @@ def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
     return value if value < np.inf else 1.0
 
 
-def gamma_grid(gammas) -> list[float | str]:
+def gamma_grid(gammas: Any) -> list[float | str]:
     """Return the values of gamma that a list means, or refuse it; "scale" and "auto" stay."""
     found = [gamma if isinstance(gamma, str) else _number(gamma) for gamma in list(gammas)]
     known = [g in ("scale", "auto") if isinstance(g, str) else 0.0 < g < np.inf for g in found]

@@ -19,7 +19,7 @@ precision throughout.
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -191,7 +191,9 @@ class RBFBlocks:
         left, right = self.A.tiles, self.B.tiles
         return None if left is None or right is None else tuple(zip(left, right, strict=True))
 
-    def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors."""
         # In single precision weights near 1 do not vanish; a power of two rounds nothing.
         unit = np.ldexp(1.0, np.frexp(np.abs(c).max(initial=0.0))[1])
@@ -242,7 +244,7 @@ class RBFBlocks:
         lengths = float(weights @ np.sqrt(A.squares[I]))
         return values, errors + UNIT * (each * weights.sum() + _ROWS * lengths)
 
-    def block(self, I, J, out: np.ndarray) -> None:
+    def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
         if self._tiles is None:
             self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
@@ -250,7 +252,9 @@ class RBFBlocks:
             self._write(*self._tiles[False], I, J, out)
             self._replace_far(I, J, out)
 
-    def between(self, left: np.ndarray, right: np.ndarray, I, J, out: np.ndarray) -> None:
+    def between(
+        self, left: np.ndarray, right: np.ndarray, I: np.ndarray, J: np.ndarray, out: np.ndarray
+    ) -> None:
         """Write the same, for samples whose augmented rows in single precision are at hand."""
         height, width = _even(I.size, _TILE // 2), _even(J.size, 2 * _TILE)
 
@@ -284,7 +288,7 @@ class RBFBlocks:
         if len(far_J):
             out[:, far_J] = self.block_double(I, J[far_J])
 
-    def block_double(self, I, J) -> np.ndarray:
+    def block_double(self, I: np.ndarray, J: np.ndarray) -> np.ndarray:
         """Return K between samples in double precision."""
         out = np.empty((I.size, J.size))
         near = not (self.A.very_far[I].any() or self.B.very_far[J].any())
@@ -374,7 +378,9 @@ class ComputedBlocks:
         self._compute, self._relative = compute, relative
         self.n, self._roots = diagonal.size, np.sqrt(diagonal)
 
-    def dot(self, I, c, J, double=True) -> tuple[np.ndarray, np.ndarray]:
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
         out, roots = np.zeros(J.size), self._roots
         if I.size == 0:
@@ -386,7 +392,7 @@ class ComputedBlocks:
         relative = self._relative + UNIT * terms
         return out, relative * _SECOND_ORDER * float(np.abs(c) @ roots[I]) * roots[J]
 
-    def block(self, I, J, out: np.ndarray) -> None:
+    def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`."""
         for rows in _tiles(0, I.size, _TILE):
             out[rows, : J.size] = self._compute(I[rows], J)
@@ -427,7 +433,7 @@ def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndar
     return np.matmul(left, right.T, out=_tile(left, right, memory))
 
 
-def product_in_parts(left, right, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
+def product_in_parts(left: Any, right: Any, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return left right' in the memory of a tile, summed up in parts: fewer errors add up."""
     T = _product(left[:, :_PART], right[:, :_PART], memory)
     for first in range(_PART, left.shape[1], _PART):

@@ -29,7 +29,9 @@ class Places:
         """Return samples that stand twice."""
         return cls(gram, np.tile(np.arange(gram.n), 2))
 
-    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
         if self.n <= self._gram.n:
             return self._gram.dot(self._rows[I], c, self._rows[J], double)
@@ -42,7 +44,14 @@ class Places:
         values, errors = self._gram.dot(used, sums[used], read, double)
         return values[place[asked]], errors[place[asked]]
 
-    def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
+    def block(
+        self,
+        I: np.ndarray,
+        J: np.ndarray,
+        out: np.ndarray,
+        own: np.ndarray | None = None,
+        factor: float = 1.0,
+    ) -> None:
         """Write kernel values to the first columns of `out`, see `Gram.block`."""
         self._gram.block(self._rows[I], self._rows[J], out, own, factor)
 

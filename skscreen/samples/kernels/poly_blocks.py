@@ -14,6 +14,7 @@ Every sum comes with a bound on its error, see "Kernel values in tiles" in doc/m
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -71,7 +72,7 @@ class PolyRows:
         far = self.far[index]
         return [np.flatnonzero(~far), np.flatnonzero(far)]
 
-    def left(self, index: np.ndarray, double: bool):
+    def left(self, index: np.ndarray, double: bool) -> Any:
         """Return rows of length 1 for the left side of a product."""
         return (self._rows if double else self._single)[index]
 
@@ -87,7 +88,9 @@ class PolyBlocks:
     def __init__(self, A: PolyRows, B: PolyRows):
         self.A, self.B, self.n = A, B, B.n
 
-    def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors."""
         c, (values, errors) = np.asarray(c, np.float64), np.zeros((2, J.size))
         for left, rows in enumerate(self.A.kinds(I)):
@@ -113,7 +116,7 @@ class PolyBlocks:
         sizes = self.B.sizes[J]
         return out * size * sizes, relative * float(np.abs(weights).sum()) * sizes
 
-    def block(self, I, J, out: np.ndarray) -> None:
+    def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
         self._write(I, J, False, out)
         far_I, far_J = self.A.kinds(I)[1], self.B.kinds(J)[1]

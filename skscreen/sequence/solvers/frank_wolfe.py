@@ -90,7 +90,7 @@ copy_cache = sequence.copy_cache
 """(old, new, lengths) -> None; fills a cache that has more room, for chains of these lengths."""
 
 
-def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Iterator[Iterate]:
+def frank_wolfe(chains: Chains, tol: float, seed: int, most: float = np.inf) -> Iterator[Iterate]:
     """Yield iterates with the gap of the full problem; iteration numbers count searches.
 
     Far from the relative gap `tol` the gap is computed now and then only, and after `most`

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -96,18 +97,18 @@ class CertifiedC:
     prefer_skip_nested_validation=False,
 )
 def svc_certified_C(
-    X,
-    y,
-    X_val,
-    y_val,
-    C_range,
-    eps=0.01,
+    X: Any,
+    y: Any,
+    X_val: Any,
+    y_val: Any,
+    C_range: Any,
+    eps: float = 0.01,
     *,
-    sample_weight=None,
-    sample_weight_val=None,
-    diagonal_val=None,
-    n_grid=20,
-    max_solves=1000,
+    sample_weight: Any = None,
+    sample_weight_val: Any = None,
+    diagonal_val: Any = None,
+    n_grid: int = 20,
+    max_solves: int | None = 1000,
     **options,
 ) -> CertifiedC:
     """Find a C whose validation error is within `eps` of the best in a whole range, with proof.
@@ -204,18 +205,18 @@ def svc_certified_C(
     prefer_skip_nested_validation=False,
 )
 def svr_certified_C(
-    X,
-    y,
-    X_val,
-    y_val,
-    C_range,
-    eps=0.01,
+    X: Any,
+    y: Any,
+    X_val: Any,
+    y_val: Any,
+    C_range: Any,
+    eps: float = 0.01,
     *,
-    sample_weight=None,
-    sample_weight_val=None,
-    diagonal_val=None,
-    n_grid=20,
-    max_solves=1000,
+    sample_weight: Any = None,
+    sample_weight_val: Any = None,
+    diagonal_val: Any = None,
+    n_grid: int = 20,
+    max_solves: int | None = 1000,
     **options,
 ) -> CertifiedC:
     """Find a C whose mean absolute error is within `eps` of the best in a whole range, with proof.
@@ -332,7 +333,7 @@ def warn_if_less(proved: float, eps: float, stopped: bool) -> None:
     )
 
 
-def check_C_range(C_range) -> tuple[float, float]:
+def check_C_range(C_range: Any) -> tuple[float, float]:
     """Return the ends of a range of C."""
     try:
         first, last = map(float, C_range)
@@ -346,7 +347,7 @@ def check_C_range(C_range) -> tuple[float, float]:
     return first, last
 
 
-def check_searchable(model) -> None:
+def check_searchable(model: Any) -> None:
     """Refuse intercepts and kernels for which there are no bounds."""
     if has_free_intercept(model):
         raise ValueError(
@@ -360,7 +361,7 @@ def check_searchable(model) -> None:
     model.indefinite = "error"
 
 
-def check_validation_weights(weights, X_val) -> np.ndarray:
+def check_validation_weights(weights: Any, X_val: Any) -> np.ndarray:
     """Return the weights of validation samples."""
     if weights is not None and not np.any(weights):
         raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
@@ -381,7 +382,7 @@ class Training:
                 "folds."
             )
 
-    def fold(self, X_val, y_val, weights=None, diagonal=None) -> Fold:
+    def fold(self, X_val: Any, y_val: Any, weights: Any = None, diagonal: Any = None) -> Fold:
         """Return the search's view of the training set with some validation samples."""
         data = self._problem.data
         diagonal = diagonal_of(data.kernel, X_val, diagonal)

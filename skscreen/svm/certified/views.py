@@ -1,6 +1,7 @@
 """Products of validation samples with training samples, for bounds on their scores."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +25,7 @@ View = Callable[
 ]
 
 
-def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
+def scored_view(model: Any, data: TrainingSet, X_val: Any, diagonal: Any) -> View:
     """Return the view of validation samples, or of their kernel values and diagonal (n_val,)."""
     bias, kernel = float(model.intercept_scaling) if model.fit_intercept else 0.0, data.kernel
     if kernel.name == "linear":
@@ -36,7 +37,7 @@ def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
     return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
 
 
-def diagonal_of(kernel: Kernel, X_val, diagonal):
+def diagonal_of(kernel: Kernel, X_val: Any, diagonal: Any) -> Any:
     """Return K(x, x) of validation samples for a function, if it is one of two samples."""
     if kernel.function is None or diagonal is not None:
         return diagonal

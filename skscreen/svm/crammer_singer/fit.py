@@ -1,6 +1,7 @@
 """The multi-class hinge behind the door of `ScreenedLinearSVC`."""
 
 import time
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,7 +15,7 @@ from skscreen.svm.solvers.solution import SampleSolution
 _MOST = 100_000
 
 
-def joint_solutions(model, problem: SVMProblem, C: float) -> list[SampleSolution]:
+def joint_solutions(model: Any, problem: SVMProblem, C: float) -> list[SampleSolution]:
     """Return what the classes have of the one solution, all with its certificate.
 
     As for one-vs-rest there is one for each class, or one for two classes: the second class less

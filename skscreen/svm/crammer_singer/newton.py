@@ -38,7 +38,13 @@ _WIDTH, _WIDTHS = 10.0, (1e-4, 10.0)
 
 
 def proximal_step(
-    samples: LinearSamples, own, c, alpha: np.ndarray, w: np.ndarray, gap: float, primal: float
+    samples: LinearSamples,
+    own: np.ndarray,
+    c: np.ndarray,
+    alpha: np.ndarray,
+    w: np.ndarray,
+    gap: float,
+    primal: float,
 ) -> int:
     """Move the variables (n, K) for the weights (d, K); returns the steps, 0 without a gain."""
     width = float(np.clip(_WIDTH * gap / primal, *_WIDTHS))

@@ -1,6 +1,7 @@
 """The L1 penalty behind the door of `ScreenedLinearSVC`."""
 
 import time
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -44,7 +45,7 @@ class L1Fits:
             L1Problem(X, division.signs(k), division.weights(k)) for k in range(division.n_problems)
         ]
 
-    def solve(self, k: int, C: float, tol: float, start=None) -> SampleSolution:
+    def solve(self, k: int, C: float, tol: float, start: Any = None) -> SampleSolution:
         """Solve a problem; dual variables, which `start` may be, are no start."""
         return self.solved(k, C, tol, None)[0]
 

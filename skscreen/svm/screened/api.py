@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -49,23 +50,23 @@ _MOST_LACKING = 0.5
     prefer_skip_nested_validation=False,
 )
 def screen_samples(
-    X,
-    y,
-    C,
+    X: Any,
+    y: Any,
+    C: Any,
     *,
-    reference,
-    kernel=None,
-    gamma=None,
-    degree=None,
-    coef0=None,
-    intercept=None,
-    intercept_scaling=None,
-    tests="intersection",
-    loss=None,
-    class_weight=None,
-    multi_class=None,
-    sample_weight=None,
-    cache_size=1000,
+    reference: Any,
+    kernel: Any = None,
+    gamma: Any = None,
+    degree: Any = None,
+    coef0: Any = None,
+    intercept: Any = None,
+    intercept_scaling: Any = None,
+    tests: str = "intersection",
+    loss: Any = None,
+    class_weight: Any = None,
+    multi_class: Any = None,
+    sample_weight: Any = None,
+    cache_size: float = 1000,
 ) -> SampleScreening:
     r"""Decide samples of a support vector machine before solving it, from a solution for another C.
 

@@ -1,5 +1,7 @@
 """What a reference is known by: dual variables or weights, of a fitted estimator or given."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -49,7 +51,7 @@ class GivenDuals:
             raise ValueError("reference must hold alpha_i >= 0, or y_i alpha_i, got other signs.")
         return Duals(None, alpha)
 
-    def other_row(self, X) -> None:
+    def other_row(self, X: Any) -> None:
         """Return None: of numbers alone nobody knows which samples they are of."""
 
 
@@ -81,7 +83,7 @@ class Fitted:
         coefs, intercepts = self._model.coef_, np.ravel(self._model.intercept_)
         return Weights(C, weights_of(coefs, intercepts, problem, division, samples))
 
-    def other_row(self, X) -> int | None:
+    def other_row(self, X: Any) -> int | None:
         """Return a row of X that is not the support vector which it was, or None."""
         vectors = getattr(self._model, "support_vectors_", None)
         # Models of precomputed and callable kernels keep none.
@@ -143,7 +145,7 @@ class GivenWeights:
         found = weights_of(self._coefs, self._intercepts, problem, division, samples)
         return Weights(None, found)
 
-    def other_row(self, X) -> None:
+    def other_row(self, X: Any) -> None:
         """Return None: of numbers alone nobody knows which samples they are of."""
 
 
@@ -174,7 +176,7 @@ def weights_of(
     return w
 
 
-def as_known(reference, n_samples: int) -> GivenDuals | GivenWeights | Fitted:
+def as_known(reference: Any, n_samples: int) -> GivenDuals | GivenWeights | Fitted:
     """Return what knows the points of a reference."""
     if isinstance(reference, BaseEstimator):
         return Fitted(reference, n_samples)

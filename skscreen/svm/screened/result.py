@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.kernels.kernel_samples import KernelSamples
@@ -54,7 +55,7 @@ class ReducedProblem:
     decided: np.ndarray
     kept: np.ndarray
 
-    def combine(self, alpha) -> np.ndarray:
+    def combine(self, alpha: ArrayLike) -> np.ndarray:
         """Return the dual variables of the whole problem from those of the samples `rows`.
 
         Parameters

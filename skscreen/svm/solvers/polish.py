@@ -8,6 +8,7 @@ is solved (a primal-dual active set method).
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -35,7 +36,7 @@ _EXACT = 1e-12
 # A move that overflows is not taken.
 @np.errstate(over="ignore", invalid="ignore")
 def polish(
-    samples, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
+    samples: Any, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
 ) -> SampleSolution:
     """Return a solution with a smaller duality gap, or the same one; signs (n,) if b is free."""
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:

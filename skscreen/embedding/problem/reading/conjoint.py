@@ -1,7 +1,7 @@
 """Conjoint trials: which of two stimuli, with levels of several attributes, is the greater."""
 
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,7 @@ class Conjoint(NamedTuple):
     response: str  # the reading of y
 
 
-def learn_levels(table: Table, objects) -> list[np.ndarray]:
+def learn_levels(table: Table, objects: Any) -> list[np.ndarray]:
     """Return the levels of each attribute: those given, else the numbers that occur."""
     n_attributes = _n_attributes(table)
     given = [None] * n_attributes if objects is None else objects
@@ -44,7 +44,7 @@ def learn_levels(table: Table, objects) -> list[np.ndarray]:
     return [learn_objects(*both, ordered=True) for both in zip(parts, given, strict=True)]
 
 
-def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> Conjoint:
+def read_conjoint(table: Table, y: Any, levels: list[np.ndarray], response: str) -> Conjoint:
     """Read trials; without y the first stimulus of each row is the greater one."""
     if _n_attributes(table) != len(levels):
         raise ValueError(
@@ -76,7 +76,9 @@ def conjoint_design(
     return sparse.hstack(blocks, format="csr")
 
 
-def stimulus_values(values: np.ndarray, shape: tuple[int, ...], model: str, attribute: int):
+def stimulus_values(
+    values: np.ndarray, shape: tuple[int, ...], model: str, attribute: int
+) -> tuple:
     """Return the values of the levels of each attribute (None for "full"), and of all stimuli."""
     if model == "full":
         return None, np.append(0.0, values).reshape(shape)

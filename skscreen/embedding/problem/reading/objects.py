@@ -30,7 +30,7 @@ def are_positions(objects: np.ndarray) -> bool:
     return objects.dtype.kind in "iu" and np.array_equal(objects, np.arange(len(objects)))
 
 
-def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.ndarray:
+def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -> np.ndarray:
     """Return the objects: those given, by number or names, or of a table; `ordered` are levels."""
     names = table.names
     if objects is not None and not isinstance(objects, Integral):

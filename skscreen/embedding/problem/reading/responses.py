@@ -1,7 +1,7 @@
 """What y says: which of the options of each trial was chosen."""
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -37,7 +37,7 @@ class Unreadable(ValueError):
 
 
 def read_choices(
-    y, table: Table, options: list[int], response: str, readings: tuple[str, ...] | None = None
+    y: Any, table: Table, options: list[int], response: str, readings: tuple[str, ...] | None = None
 ) -> tuple[Choices, str]:
     """Return the choices between columns (first ones of pairs) that y holds, and its reading.
 
@@ -246,7 +246,7 @@ MEANINGS = {
 RESPONSES = {"auto", *READINGS}
 
 
-def check_response(response) -> str:
+def check_response(response: Any) -> str:
     """Return a value of the parameter `response`, or raise for another one."""
     if not isinstance(response, str) or response not in RESPONSES:
         raise ValueError(f"response must be one of {sorted(RESPONSES)}, got {response!r}.")

@@ -1,7 +1,7 @@
 """Tables as people have them, read once: each cell becomes the code of a distinct name."""
 
 from numbers import Integral, Number
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array
@@ -20,7 +20,7 @@ class Table(NamedTuple):
     labels: list  # of the columns
 
 
-def read_table(X, columns=None, input_name: str = "X") -> Table:
+def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
     """Read an array, a frame or rows of anything hashable; of the columns those given, or all."""
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = X.tolist()
@@ -53,7 +53,7 @@ def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
     )
 
 
-def column_places(columns, labels: list) -> list[int]:
+def column_places(columns: Any, labels: list) -> list[int]:
     """Return the places of columns that are given by label or by number."""
     if not isinstance(columns, list | tuple) and np.ndim(columns) != 1:
         raise ValueError(f"columns must be a list of columns of X, got {columns!r}.")
@@ -63,7 +63,7 @@ def column_places(columns, labels: list) -> list[int]:
     return places
 
 
-def column_place(column, labels: list, parameter: str) -> int:
+def column_place(column: Any, labels: list, parameter: str) -> int:
     """Return the place of a column that is given by label or by number."""
     if column in labels:
         return labels.index(column)
@@ -98,7 +98,7 @@ def _as_objects(cells: list) -> np.ndarray:
     return array
 
 
-def read_column(values, n_rows: int, input_name: str, what: str) -> Table:
+def read_column(values: Any, n_rows: int, input_name: str, what: str) -> Table:
     """Read one value for each row of X, from anything with one column."""
     cells = values if isinstance(values, list | tuple) else as_cells(values)
     if isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.shape[1] == 1:
@@ -119,7 +119,7 @@ def as_written(names: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def read_numbers(values, labels: list) -> np.ndarray | None:
+def read_numbers(values: Any, labels: list) -> np.ndarray | None:
     """Read floats, NaN where missing, columns by the labels of X; None if there are others."""
     if hasattr(values, "columns") and set(labels) == set(values.columns):
         values = values[labels]
@@ -134,7 +134,7 @@ def read_numbers(values, labels: list) -> np.ndarray | None:
     return cells.astype(np.float64) if cells.dtype.kind in "biuf" else None
 
 
-def as_cells(values) -> np.ndarray:
+def as_cells(values: Any) -> np.ndarray:
     """Return an array, in which masked cells are None."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         cells = values.data.astype(object)

@@ -35,7 +35,14 @@ _MOST_STEPS, _ENOUGH = 6, 1e-4
 
 # A step that overflows is not taken.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
+def newton_step(
+    K: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    beta: np.ndarray,
+    g: np.ndarray,
+    with_offset: bool,
+) -> bool:
     """Move free samples of beta (m,) towards the solution of their system; return whether it moved.
 
     K (m, n) has s_i on its diagonal; columns from m on are padding, as in the gradient g (n,).

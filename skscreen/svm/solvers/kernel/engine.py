@@ -48,10 +48,19 @@ _SCREEN_AT = 0.25
 class Values(Protocol):
     """Kernel values between samples of one set; see `Gram` and `Places`."""
 
-    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
 
-    def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
+    def block(
+        self,
+        I: np.ndarray,
+        J: np.ndarray,
+        out: np.ndarray,
+        own: np.ndarray | None = None,
+        factor: float = 1.0,
+    ) -> None:
         """Write factor (K_ij - own_i - own_j) to the first columns of `out`."""
 
 
@@ -70,7 +79,12 @@ class Engine:
         self.roots = np.sqrt(sets.diagonal)
 
     def scores(
-        self, I, beta, J, double: bool = False, before: np.ndarray | None = None
+        self,
+        I: np.ndarray,
+        beta: np.ndarray,
+        J: np.ndarray,
+        double: bool = False,
+        before: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return what beta at I adds to scores of J, less what it did `before`; error bounds."""
         change = beta if before is None else beta - before

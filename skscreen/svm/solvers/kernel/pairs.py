@@ -145,7 +145,7 @@ class SmallBlocks:
 
 
 def class_blocks(
-    kernel: Kernel, X, ends: np.ndarray, free: bool
+    kernel: Kernel, X: Any, ends: np.ndarray, free: bool
 ) -> tuple[dict[tuple[int, int], np.ndarray], np.ndarray, float, float]:
     """Return values by pairs of classes (i <= j), sizes (n,), errors over their products, the rest.
 

@@ -61,7 +61,9 @@ class WorkingSets:
             self._memory, self._known = np.empty(0), np.empty(0, np.int64)
         return single
 
-    def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
+    def solve(
+        self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float
+    ) -> np.ndarray:
         """Return beta (m,) of samples W, from slopes g, with slopes no further apart than eps."""
         m, unit = W.size, self._unit
         # Rows are padded to a multiple of the lanes.
