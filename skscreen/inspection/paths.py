@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skscreen.core.decisions import ZERO
 from skscreen.inspection.style import (
     BLUE,
     GREEN,
@@ -48,7 +49,8 @@ class ScreeningDisplay(Display):
     the previous λ or C, before the first iteration. The other shows the share that were decided
     when the solve ended. λ decreases, and C increases, from left to right.
 
-    Use :meth:`from_path` to create it.
+    Use :meth:`from_path` to create it; or :meth:`from_screenings`, where the first line shows the
+    share without a loss, and the other all that is decided.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ class ScreeningDisplay(Display):
         Rates at the end of the solve, in [0, 1]. NaN leaves a gap in the line.
     parameter : {"lam", "C"}, default="lam"
         What `lams` are.
+    legend : tuple of str, default=("path rule, at the start", "end of the solve")
+        What the legend says of the two lines.
 
     Attributes
     ----------
@@ -81,6 +85,7 @@ class ScreeningDisplay(Display):
     path_rates: np.ndarray
     rates: np.ndarray
     parameter: str = "lam"
+    legend: tuple[str, str] = ("path rule, at the start", "end of the solve")
 
     @classmethod
     def from_path(cls, path: Any, *, ax: Axes | None = None) -> Self:
@@ -109,6 +114,48 @@ class ScreeningDisplay(Display):
         first, last = (_along_path(getattr(path, name), lams, f"path.{name}") for name in names)
         return cls(lams=lams, path_rates=first, rates=last, parameter=parameter).plot(ax=ax)
 
+    @classmethod
+    def from_screenings(cls, screenings: Sequence[Any], *, ax: Axes | None = None) -> Self:
+        """Draw the shares that are decided, from decisions for several values of λ or C.
+
+        Parameters
+        ----------
+        screenings : list of SampleScreening, or list of TripletScreening
+            What `screen_samples` and `screen_triplets` return, the attribute `screened_` of
+            estimators, or ``path.screened(C)``.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        ScreeningDisplay
+            Drawn.
+
+        Raises
+        ------
+        TypeError
+            If `screenings` is not such a list.
+        """
+        found = list(screenings) if isinstance(screenings, Sequence) else [screenings]
+        kinds = [
+            (name, parameter)
+            for name, parameter in (("lam_", "lam"), ("C", "C"))
+            if found and all(hasattr(one, name) and hasattr(one, "codes_") for one in found)
+        ]
+        if not kinds:
+            raise TypeError(
+                "`screenings` must be a list of what screen_samples, or of what screen_triplets "
+                f"returns, got {screenings!r}. For a path: ScreeningDisplay.from_path(path)."
+            )
+        name, parameter = kinds[0]
+        found.sort(key=lambda one: getattr(one, name))
+        return cls(
+            lams=np.array([getattr(one, name) for one in found], dtype=float),
+            path_rates=np.array([_without_loss(one) for one in found]),
+            rates=np.array([one.rate_ for one in found]),
+            parameter=parameter, legend=("no loss", "all that is decided"),
+        ).plot(ax=ax)  # fmt: skip
+
     def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         from matplotlib.ticker import PercentFormatter
@@ -119,8 +166,8 @@ class ScreeningDisplay(Display):
         by_path_rule = np.nan_to_num(self.path_rates)
         self.lines_, self.fills_ = [], []
         for lower, upper, rates, colour, label in [
-            (floor, by_path_rule, self.path_rates, ORANGE, "path rule, at the start"),
-            (by_path_rule, self.rates, self.rates, BLUE, "end of the solve"),
+            (floor, by_path_rule, self.path_rates, ORANGE, self.legend[0]),
+            (by_path_rule, self.rates, self.rates, BLUE, self.legend[1]),
         ]:
             self.lines_ += ax.plot(self.lams, rates, color=colour, label=label, **style)
             self.fills_.append(
@@ -318,6 +365,15 @@ class PathDisplay(Display):
         self.best_point_ = mark_point(ax, best_lam, best_score, GREEN, name)
         ax.set_ylabel(self.score_name)
         legend_above(ax)
+
+
+def _without_loss(screening: Any) -> float:
+    """Return the share of items that are decided to have no loss, among those of the problems."""
+    codes = screening.codes_
+    # Samples that are no part of a problem have no bounds.
+    bounds = getattr(screening, "bounds_", None)
+    part = np.ones(codes.shape, np.bool_) if bounds is None else ~np.isnan(bounds[..., 0])
+    return float((codes[part] == ZERO).mean()) if part.any() else 0.0
 
 
 def _values(path: Any) -> tuple[np.ndarray, str]:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 
-from skscreen import rtlm_path, svc_path
+from skscreen import ScreenedRTLM, ScreenedSVC, rtlm_path, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 
 matplotlib.use("Agg")
@@ -77,6 +77,29 @@ def test_gaps_that_are_all_rounding_errors_are_in_the_panel():
     display = PathDisplay.from_path(svc_path(scale(X), y, [0.01, 0.1, 1.0], tol=1e-13))
     assert display.dual_gaps.max() < 1e-12
     assert display.axes_[-1].get_ylim()[0] < display.gap_line_.get_ydata().min()
+
+
+def test_screening_display_draws_decisions_for_several_values():
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    found = [ScreenedSVC(C, gamma=0.1).fit(X, y).screened_ for C in (1.0, 0.01, 0.1)]
+    display = ScreeningDisplay.from_screenings(found)
+    ordered = [found[1], found[2], found[0]]
+    np.testing.assert_array_equal(display.lams, [0.01, 0.1, 1.0])
+    np.testing.assert_array_equal(display.rates, [one.rate_ for one in ordered])
+    # A problem of two classes does not decide the samples of the third.
+    parts = [one.codes_[np.isfinite(one.bounds_[..., 0])] for one in ordered]
+    np.testing.assert_allclose(display.path_rates, [np.mean(codes == 1) for codes in parts])
+    assert display.ax_.get_ylabel() == "Screening rate (% of samples)"
+    assert legend_texts(display.ax_) == ["no loss", "all that is decided"]
+
+    metrics = [ScreenedRTLM(lam).fit(X, y).screened_ for lam in (1e-3, 1e-2)]
+    display = ScreeningDisplay.from_screenings(metrics)
+    assert_lambda_axis(display.ax_)
+    np.testing.assert_array_equal(display.path_rates, [np.mean(m.codes_ == 1) for m in metrics])
+    for wrong in ([], [*found, *metrics], svc_path(X, y == 1, Cs=[1.0])):
+        with pytest.raises(TypeError, match="screen_samples"):
+            ScreeningDisplay.from_screenings(wrong)
 
 
 def test_screening_display_uses_given_axes_and_draws_again(path):
