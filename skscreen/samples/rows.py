@@ -51,6 +51,8 @@ class LinearSamples:
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
         self.X, self.compressed = _rows_of(X), compressed
         self.bias = float(bias)
+        # What is counted once, for all signs.
+        self._counts: dict[str, float] = {}
         self.n_rows, self.n_columns = self.X.shape
         self.n = self.n_rows
         self.y = self._checked(y)
@@ -97,7 +99,7 @@ class LinearSamples:
         """Return the same rows with a feature of another value B."""
         out = copy(self)
         out.bias, out.n_features = float(bias), self.n_columns + (bias != 0.0)
-        out.norms = np.sqrt(self.norms**2 - self.bias**2 + out.bias**2)
+        out.norms, out._counts = np.sqrt(self.norms**2 - self.bias**2 + out.bias**2), {}
         return out
 
     def __setstate__(self, state: dict) -> None:
@@ -120,6 +122,15 @@ class LinearSamples:
         if sparse.issparse(X):
             return self._tiled(np.diff(X.indptr).astype(np.int64))
         return np.full(self.n, self.n_columns, np.int64)
+
+    def n_meetings(self) -> float:
+        """Return the pairs of entries in one column that a sparse row has with all rows, a mean."""
+        if "meetings" not in self._counts:
+            filled = np.bincount(self.X.indices, minlength=self.n_columns).astype(np.float64)
+            if self.bias:
+                filled = np.append(filled, self.n_rows)
+            self._counts["meetings"] = float(filled @ filled) / self.n_rows
+        return self._counts["meetings"]
 
     @property
     def n_entries(self) -> int:

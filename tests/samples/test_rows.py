@@ -107,3 +107,12 @@ def test_bounds_whose_products_overflow_are_refused():
     for C, weights in ((1e300, [1.0]), (1e-300, [1.0]), (1.0, [1.0, 1e90]), (np.nan, [1.0])):
         with pytest.raises(ValueError, match=r"C times the weights of samples \(sample_weight"):
             check_bounds(C, np.array(weights))
+
+
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+def test_pairs_of_entries_that_meet_in_a_column_are_counted(bias):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((30, 12), density=0.2, format="csr", rng=rng)
+    samples = LinearSamples(X, rng.choice([-1.0, 1.0], 30), bias)
+    filled = np.hstack([X.toarray() != 0.0, np.full((30, 1), bias != 0.0)]).astype(float)
+    assert samples.signed(-samples.y).n_meetings() * 30 == pytest.approx((filled @ filled.T).sum())

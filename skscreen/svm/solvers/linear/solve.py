@@ -24,10 +24,10 @@ from skscreen.svm.solvers.solution import SampleSolution
 SOLVERS = ("auto", "coordinate-descent", "second-order")
 
 # Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products; per
-# entry copied, sample in a pass, multiplication in a product of matrices, pair of entries of sparse
-# rows in one, and Newton step.
+# entry copied, sample in a pass, multiplication in a product of matrices, pair of entries of a
+# sparse row in one, of two rows, and Newton step.
 _NS_PER_ENTRY, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.0, 0.7, 1.0, 5.0
-_NS_PER_MULTIPLY, _NS_PER_PAIR, _OVERHEAD = 0.03, 1.5, 1e5
+_NS_PER_MULTIPLY, _NS_PER_PAIR, _NS_PER_MEETING, _OVERHEAD = 0.03, 1.5, 4.0, 1e5
 # Passes over the data in a Newton step.
 _PASSES = 3.0
 # Typical numbers of Newton steps, and how often all products of their matrix are summed up, from
@@ -118,13 +118,18 @@ def _newton_work(state: SampleState) -> float:
     n_inside = samples.n if smooth else samples.n // 4
     if state.alpha.any():
         n_inside = int(np.count_nonzero(state.inside())) * (1 if smooth else 2)
+        if not smooth and not state.n_iter and n_inside < d:
+            # The solution for a small C, with hardly a margin of 1, says nothing of larger ones.
+            n_inside = max(n_inside, samples.n // 4)
     n_inside = min(n_inside, n)
     side = min(n_inside, d)
     if side > _LARGEST_SYSTEM:
         return np.inf
-    if by_entries(samples):
-        # Pairs of entries in a row, or those of two rows that meet in a column.
-        products = _NS_PER_PAIR * 0.5 * width**2 * side / d
+    if by_entries(samples) and side < d:
+        # Pairs of entries of two rows that meet in a column.
+        products = _NS_PER_MEETING * samples.n_meetings() * side / samples.n
+    elif by_entries(samples):
+        products = _NS_PER_PAIR * 0.5 * width**2
     else:
         products = _NS_PER_MULTIPLY * 0.5 * d * side + _NS_PER_COPY * d
     passes = _PASSES * (_NS_PER_READ * width + _NS_PER_SAMPLE) * n
@@ -132,4 +137,7 @@ def _newton_work(state: SampleState) -> float:
     # What sweeps have found does not save many steps.
     known = bool(state.alpha.any()) and not state.n_iter
     n_steps, n_sums = _SMOOTH_STEPS[known] if smooth else _STEPS[known]
+    if side < d:
+        # The matrix of a set of samples is of no use for the next set.
+        n_sums = max(n_sums, n_steps)
     return n_steps * step + n_sums * n_inside * products

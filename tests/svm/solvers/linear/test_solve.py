@@ -413,3 +413,18 @@ def test_a_start_from_another_C_takes_few_newton_steps(intercept):
     cold = solve_linear(samples, np.full(y.size, 1.1), **how)
     warm = solve_linear(samples, np.full(y.size, 1.1), start=1.1 * known.alpha, **how)
     assert warm.converged and 2 * warm.n_iter < cold.n_iter
+
+
+def test_rows_that_meet_in_some_columns_go_on_by_coordinate_descent():
+    """As those of texts do, whose products of rows cost a hundred times those of even columns."""
+    rng = np.random.default_rng(0)
+    columns = np.minimum(rng.zipf(1.3, size=(3000, 60)), 20_000) - 1
+    X = sparse.csr_array((np.ones(columns.size), columns.ravel(), np.arange(0, 180_001, 60)))
+    X.sum_duplicates()
+    y = np.where(X @ rng.normal(size=X.shape[1]) > 0.0, 1.0, -1.0)
+    samples = LinearSamples(X / np.sqrt(X.sum(axis=1))[:, None], y, 1.0)
+    start = solve_linear(samples, squared_hinge(np.full(3000, 1e-3)), random_state=0).alpha
+    losses, options = squared_hinge(np.full(3000, 10.0)), {"start": start, "random_state": 0}
+    auto = solve_linear(samples, losses, **options)
+    swept = solve_linear(samples, losses, solver="coordinate-descent", **options)
+    assert auto.converged and auto.n_iter == swept.n_iter
