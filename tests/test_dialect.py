@@ -372,7 +372,8 @@ def test_displays_are_alike(display):
     makers = [name for name in vars(display) if name.startswith("from_")]
     for name in makers:
         assert next(iter(inspect.signature(getattr(display, name)).parameters)) == name[5:]
-    assert makers and set(makers) <= {"from_estimator", "from_path", "from_result"}
+    kinds = {"from_estimator", "from_path", "from_result", "from_screenings"}
+    assert makers and set(makers) <= kinds
     for name in (*makers, "plot"):
         ax = inspect.signature(getattr(display, name)).parameters["ax"]
         assert ax.default is None

@@ -125,10 +125,10 @@ def _newton_work(state: SampleState) -> float:
     side = min(n_inside, d)
     if side > _LARGEST_SYSTEM:
         return np.inf
-    if by_entries(samples) and side < d:
+    if samples.is_sparse and side < d:
         # Pairs of entries of two rows that meet in a column.
         products = _NS_PER_MEETING * samples.n_meetings() * side / samples.n
-    elif by_entries(samples):
+    elif by_entries(samples) and side == d:
         products = _NS_PER_PAIR * 0.5 * width**2
     else:
         products = _NS_PER_MULTIPLY * 0.5 * d * side + _NS_PER_COPY * d
