@@ -203,7 +203,7 @@ class LinearSamples:
         part = object.__new__(LinearSamples)
         part.X, part.y = self.X[index % self.n_rows], self.y[index]
         part.norms, part.n_rows = self.norms[index], index.size
-        part.compressed = None
+        part.compressed, part._counts = None, {}
         part.bias, part.is_sparse, part.given = self.bias, self.is_sparse, None
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part

@@ -115,4 +115,7 @@ def test_pairs_of_entries_that_meet_in_a_column_are_counted(bias):
     X = sparse.random_array((30, 12), density=0.2, format="csr", rng=rng)
     samples = LinearSamples(X, rng.choice([-1.0, 1.0], 30), bias)
     filled = np.hstack([X.toarray() != 0.0, np.full((30, 1), bias != 0.0)]).astype(float)
-    assert samples.signed(-samples.y).n_meetings() * 30 == pytest.approx((filled @ filled.T).sum())
+    for one in (samples.signed(-samples.y), samples.twice(), samples.with_bias(bias)):
+        assert one.n_meetings() * 30 == pytest.approx((filled @ filled.T).sum())
+    few = filled[:7]
+    assert samples.restrict(np.arange(7)).n_meetings() * 7 == pytest.approx((few @ few.T).sum())

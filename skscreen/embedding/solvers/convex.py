@@ -45,7 +45,7 @@ def convex(
     problem: EmbeddingProblem,
     X: np.ndarray,
     settings: Settings,
-    rng: np.random.RandomState | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Iterator[Progress]:
     """Minimise over points in as many dimensions as it takes; X gets the longest principal axes."""
     points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol

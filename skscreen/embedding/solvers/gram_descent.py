@@ -24,7 +24,10 @@ _GROW = 1.2
 
 
 def gram_descent(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: object = None
+    problem: EmbeddingProblem,
+    X: np.ndarray,
+    settings: Settings,
+    rng: np.random.Generator | None = None,
 ) -> Iterator[Progress]:
     """Minimise F by projected gradients from G = X X^T; X gets the longest axes of G."""
     (n, p), terms, ridge = X.shape, problem.terms, problem.reg / problem.n_objects

@@ -160,7 +160,7 @@ def interior(
     problem: EmbeddingProblem,
     X: np.ndarray,
     settings: Settings,
-    rng: np.random.RandomState | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Iterator[Progress]:
     """Minimise F of a hinge over points in as many dimensions as it takes; see `convex`."""
     hinges, width = Hinges(problem), problem.terms.shape

@@ -19,7 +19,7 @@ def lbfgs(
     problem: EmbeddingProblem,
     X: np.ndarray,
     settings: Settings,
-    rng: np.random.RandomState | None = None,
+    rng: np.random.Generator | None = None,
     passes: float = 0.0,
 ) -> Iterator[Progress]:
     """Minimise F from X, after so many passes; nothing in it is random."""

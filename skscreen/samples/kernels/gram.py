@@ -166,7 +166,7 @@ class Gram:
         I: np.ndarray,
         J: np.ndarray,
         out: np.ndarray,
-        own: np.ndarray | None = None,
+        own: tuple[np.ndarray, np.ndarray] | None = None,
         factor: float = 1.0,
     ) -> None:
         """Write factor (K_ij - own_i - own_j) to the first columns of `out`; own = (I's, J's)."""

@@ -49,7 +49,7 @@ class Places:
         I: np.ndarray,
         J: np.ndarray,
         out: np.ndarray,
-        own: np.ndarray | None = None,
+        own: tuple[np.ndarray, np.ndarray] | None = None,
         factor: float = 1.0,
     ) -> None:
         """Write kernel values to the first columns of `out`, see `Gram.block`."""

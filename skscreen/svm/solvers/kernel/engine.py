@@ -58,7 +58,7 @@ class Values(Protocol):
         I: np.ndarray,
         J: np.ndarray,
         out: np.ndarray,
-        own: np.ndarray | None = None,
+        own: tuple[np.ndarray, np.ndarray] | None = None,
         factor: float = 1.0,
     ) -> None:
         """Write factor (K_ij - own_i - own_j) to the first columns of `out`."""

@@ -127,7 +127,7 @@ def _newton_work(state: SampleState) -> float:
         return np.inf
     if samples.is_sparse and side < d:
         # Pairs of entries of two rows that meet in a column.
-        products = _NS_PER_MEETING * samples.n_meetings() * side / samples.n
+        products = _NS_PER_MEETING * samples.n_meetings() * side / samples.n_rows
     elif by_entries(samples) and side == d:
         products = _NS_PER_PAIR * 0.5 * width**2
     else:
