@@ -136,7 +136,7 @@ class ScreeningDisplay(Display):
         TypeError
             If `screenings` is not such a list.
         """
-        found = list(screenings) if isinstance(screenings, Sequence) else [screenings]
+        found = list(screenings) if isinstance(screenings, Sequence) else []
         kinds = [
             (name, parameter)
             for name, parameter in (("lam_", "lam"), ("C", "C"))

@@ -97,7 +97,7 @@ def test_screening_display_draws_decisions_for_several_values():
     display = ScreeningDisplay.from_screenings(metrics)
     assert_lambda_axis(display.ax_)
     np.testing.assert_array_equal(display.path_rates, [np.mean(m.codes_ == 1) for m in metrics])
-    for wrong in ([], [*found, *metrics], svc_path(X, y == 1, Cs=[1.0])):
+    for wrong in ([], found[0], [*found, *metrics], svc_path(X, y == 1, Cs=[1.0])):
         with pytest.raises(TypeError, match="screen_samples"):
             ScreeningDisplay.from_screenings(wrong)
 
