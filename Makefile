@@ -97,6 +97,8 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.created
 	@touch $@
 
 # One stamp for each extra: it is installed again when its dependencies or the C++ sources change.
+# The second command finds skscreen in place and installs the extra's packages, each built (where it
+# has no wheel: seqeval) with the tools that it asks for and not with those above.
 $(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compiled/*.?pp) $(VENV)/.tools
 	@command -v $${CXX:-c++} >/dev/null || { \
 	  echo "skscreen is compiled from C++: install a C++17 compiler (Debian: apt-get install g++;"; \
@@ -104,7 +106,8 @@ $(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compile
 	  exit 1; }
 	@echo "Compiling and installing skscreen[$*] into $(VENV) (once, and when its sources change)"
 	@PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install --quiet --disable-pip-version-check \
-	  --no-build-isolation --editable '.[$*]'
+	  --no-build-isolation --no-deps --editable .
+	@$(RUN) -m pip install --quiet --disable-pip-version-check 'skscreen[$*]'
 	@touch $@
 
 $(VENV)-peers/.installed: benchmarks/peers.txt
