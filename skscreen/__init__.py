@@ -62,4 +62,4 @@ __all__ = [
     "svr_certified_C",
     "svr_path",
 ]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
