@@ -1,6 +1,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
@@ -15,6 +16,12 @@ def one_blas_thread():
     """Matrices are tiny here: threads that wait for each other on a busy machine take 100x."""
     with threadpool_limits(limits=1):
         yield
+
+
+@pytest.fixture(autouse=True)
+def same_draws():
+    """What estimators with random_state=None draw does not depend on the tests before."""
+    np.random.seed(0)  # noqa: NPY002 - it is what None stands for
 
 
 @pytest.fixture

@@ -51,8 +51,8 @@ def bounds_with_intercept(
     # known about a ball without a finite radius.
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
-    kinks = np.sort(np.stack([y * (thresholds - lower), y * (thresholds - upper)]), axis=0)
-    smallest, largest = ends(kinks[0])[0], ends(kinks[1])[1]
+    kinks = y * (thresholds - lower), y * (thresholds - upper)
+    smallest, largest = ends(np.minimum(*kinks))[0], ends(np.maximum(*kinks))[1]
     moves = y * smallest, y * largest
     rounding = _ROUNDING * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
     return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding

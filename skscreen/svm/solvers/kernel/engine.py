@@ -41,7 +41,7 @@ _LEFT, _SHARE = 0.1, 0.3
 # Smallest relative gap that is computed in single precision.
 DIGITS = 1e-4
 
-# Samples are screened again when the gap is below this share of the gap at the last screening.
+# Samples are screened when the gap is below this share of that at the start or the last screening.
 _SCREEN_AT = 0.25
 
 
@@ -106,7 +106,7 @@ class Engine:
     ) -> View:
         """Improve a point on some samples to a relative gap as scores show it, errors or not."""
         view, before, least = box.view(point.beta, point.f), None, np.inf
-        screened_at, whole = np.inf, self.whole
+        screened_at, whole = view.gap, self.whole
         for _ in range(_PASSES):
             most = least * (_SLOW if whole else _STALLED)
             if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, whole):
