@@ -17,6 +17,7 @@ from sklearn.model_selection import (
     validation_curve,
 )
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 
 from skscreen.metrics import sequence_accuracy, span_f1
@@ -120,7 +121,7 @@ def _splits(cv, n: int, groups) -> list[tuple[np.ndarray, np.ndarray]]:
 def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list:
     """Fit to some sequences and predict others."""
     n = len(X)
-    params = {name: _taken(value, train) if _has_length(value, n) else value
+    params = {name: _safe_indexing(value, train) if _has_length(value, n) else value
               for name, value in params.items()}  # fmt: skip
     model = estimator.fit(_taken(X, train), _taken(y, train), **params)
     parts = _method(model, method)(_taken(X, test))
@@ -145,7 +146,7 @@ def _has_length(value, n: int) -> bool:
     return not isinstance(value, (str, dict)) and hasattr(value, "__len__") and len(value) == n
 
 
-def _taken(values: Any, index: np.ndarray) -> list:
+def _taken(values: list, index: np.ndarray) -> list:
     return [values[k] for k in index]
 
 

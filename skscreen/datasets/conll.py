@@ -22,9 +22,8 @@ def load_conll(
 
     Fields are divided by tabs where a line has any, otherwise by blanks. Lines that begin with "#"
     are comments, unless they have as many fields as there are columns, and tabs if others have;
-    lines that begin with
-    -DOCSTART- are skipped. Where a column is named "id", ranges ("1-2") and empty nodes ("1.1") of
-    CoNLL-U are skipped, too.
+    lines that begin with -DOCSTART- are skipped. Where a column is named "id", ranges ("1-2") and
+    empty nodes ("1.1") of CoNLL-U are skipped, too.
 
     Parameters
     ----------
@@ -33,7 +32,7 @@ def load_conll(
     columns : sequence of str or None, optional
         A name for each column; "label" is what is to be learned, None leaves a column out. By
         default ("word", "label"), ("word", "pos", "label") or ("word", "pos", "chunk", "label"), by
-        the number of fields in the first line.
+        the number of fields in the first line that does not begin with "#".
     encoding : str, default="utf-8"
         Of the file.
 
@@ -48,8 +47,9 @@ def load_conll(
     Raises
     ------
     ValueError
-        If a line has another number of fields than there are columns, names the line; if there are
-        no sentences, or more columns than have names by default.
+        If a line has another number of fields than there are columns, or no label, names the line;
+        if there are no sentences, or more columns than have names by default; if the source is not
+        in `encoding`.
     FileNotFoundError
         If there is no such file.
     TypeError
@@ -62,42 +62,72 @@ def load_conll(
     >>> X[1], y[0].tolist()
     ([{'word': 'Brasil'}], ['O', 'O', 'B-ORG'])
     """
-    lines = _text(source, encoding).removeprefix("\ufeff").splitlines()
+    text = _text(source, encoding).removeprefix("\ufeff").replace("\r\n", "\n")
+    # Only these end lines and divide fields: words may hold other breaks and blanks of Unicode.
+    lines = text.replace("\r", "\n").split("\n")
     names = _checked(columns)
     sentences: list[list[dict]] = []
     rows: list[dict] = []
-    tabs = any("\t" in line for line in lines)
+    # Labels of lines that may be comments, as "# 12" is where there are two columns, and of others.
+    doubtful, certain = {}, {"#"}
+    tabs = any("\t" in line for line in lines if not line.startswith("#"))
+    if names is None:
+        names = _names_by_default(lines)
     for number, line in enumerate([*lines, ""], start=1):
-        fields = line.strip("\r\n").split("\t") if "\t" in line else line.split()
-        if not any(field.strip() for field in fields) or fields[0].startswith("-DOCSTART-"):
+        fields = _fields(line)
+        if _is_break(fields):
             sentences += [rows] if rows else []
             rows = []
             continue
         # As many fields as there are columns make a token of what begins so.
-        other_form = names is None or len(fields) != len(names) or (tabs and "\t" not in line)
+        other_form = len(fields) != len(names) or (tabs and "\t" not in line)
         if line.startswith("#") and other_form:
             continue
-        names = _names(len(fields), number) if names is None else names
         if len(fields) != len(names):
             raise ValueError(
                 f"line {number} of source has {len(fields)} fields, but there are {len(names)} "
                 f"columns, {names}: {line!r}. Say what they are by columns=."
             )
-        row = {name: field.strip() for name, field in zip(names, fields, strict=True) if name}
+        row = {name: field for name, field in zip(names, fields, strict=True) if name}
+        if row.get("label") == "":
+            raise ValueError(
+                f"line {number} of source has no label, for the columns {names}: {line!r}. Say "
+                "what the columns are by columns=; None leaves one out."
+            )
+        if line.startswith("# ") and not rows:
+            doubtful[number] = row.get("label")
+        else:
+            certain.add(row.get("label"))
         if set(row.get("id", "")).isdisjoint("-."):
             rows.append(row)
+    for number, label in doubtful.items():
+        if label not in certain:
+            raise ValueError(
+                f"line {number} of source may be a comment, or the word '#' with the label "
+                f"{label!r}, which no other line has: leave such comments out."
+            )
     if not sentences:
         raise ValueError("source must hold at least one sentence, got none.")
     for rows in sentences:
         for row in rows:
             row.pop("id", None)
-    if names is None or "label" not in names:
+    if "label" not in names:
         return sentences, None
     y = [np.array([row.pop("label") for row in rows]) for rows in sentences]
     return sentences, y
 
 
 def _text(source, encoding: str) -> str:
+    try:
+        return _read(source, encoding)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"source must be in encoding={encoding!r}, but it is not: {error}. Name another, for "
+            "instance encoding='latin-1'."
+        ) from error
+
+
+def _read(source, encoding: str) -> str:
     if hasattr(source, "read"):
         text = source.read()
         return text.decode(encoding) if isinstance(text, bytes) else text
@@ -134,13 +164,33 @@ def _checked(columns) -> tuple | None:
             "columns must be a sequence of names, None for a column that is left out, got "
             f"{columns!r}."
         )
+    twice = {name for name in names if name and names.count(name) > 1}
+    if twice:
+        raise ValueError(f"columns must have a name for each column, got {twice} more than once.")
     return names
 
 
-def _names(n_fields: int, number: int) -> tuple[str, ...]:
-    if n_fields not in _COLUMNS:
-        raise ValueError(
-            f"line {number} of source has {n_fields} fields: name them by columns=, for instance "
-            "columns=('id', 'word', None, 'label')."
-        )
-    return _COLUMNS[n_fields]
+def _fields(line: str) -> list[str]:
+    if "\t" in line:
+        return [field.strip(" ") for field in line.split("\t")]
+    return [field for field in line.split(" ") if field]
+
+
+def _is_break(fields: list[str]) -> bool:
+    """Whether a line with these fields stands between sentences."""
+    return not any(fields) or fields[0].startswith("-DOCSTART-")
+
+
+def _names_by_default(lines: list[str]) -> tuple[str, ...]:
+    """Return names of the columns, by the first line that is a token for certain."""
+    for number, line in enumerate(lines, start=1):
+        fields = _fields(line)
+        if _is_break(fields) or line.startswith("#"):
+            continue
+        if len(fields) not in _COLUMNS:
+            raise ValueError(
+                f"line {number} of source has {len(fields)} fields: name them by columns=, for "
+                "instance columns=('id', 'word', None, 'label')."
+            )
+        return _COLUMNS[len(fields)]
+    raise ValueError("source must hold at least one sentence, got none.")

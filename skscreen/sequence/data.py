@@ -100,7 +100,29 @@ def list_of_sequences(X: Any) -> list:
         parts = list(X)
     except TypeError as error:
         raise ValueError(f"X must be a list of arrays, got {type(X).__name__}.") from error
+    refuse_groups_and_masks(parts, "X")
     return [list(part) if hasattr(part, "__next__") else part for part in parts]
+
+
+def refuse_groups_and_masks(parts: list, name: str) -> None:
+    """Refuse what would be read as something else: pairs of `groupby`, and masked arrays."""
+    for c, part in enumerate(parts):
+        if isinstance(part, tuple) and len(part) == 2 and _is_frame(part[1]) and (
+            not _is_frame(part[0])
+        ):  # fmt: skip
+            raise ValueError(
+                f"{name}[{c}] is a pair of a name and a group, as groupby gives them: pass [group "
+                f"for _, group in {name}]."
+            )
+        if np.ma.is_masked(part):
+            raise ValueError(
+                f"{name}[{c}] has masked entries, which no sequence may have: pass the positions "
+                f"that there are, {name}[{c}][:length].data."
+            )
+
+
+def _is_frame(part) -> bool:
+    return hasattr(part, "columns") or hasattr(part, "iloc")
 
 
 def length_of(part: Any) -> int:
@@ -159,6 +181,8 @@ def check_sequences(X: list, n_features: int | None = None) -> Sequences:
 
 
 def _as_matrix(part, name: str):
+    if isinstance(part, np.ndarray) and part.dtype == object and part.ndim == 1:
+        part = part.tolist()
     if not is_sparse(part):
         if isinstance(part, (list, tuple)) and isinstance(part[0], dict):
             raise ValueError(
@@ -185,9 +209,10 @@ def _as_matrix(part, name: str):
             raise ValueError(f"{name} must have shape (length, n_features), got {shape}.")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
         return part
-    return check_array(
-        part, accept_sparse="csr", dtype=np.float64, input_name=name, ensure_all_finite=False
-    )
+    try:
+        return check_array(part, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a matrix of numbers: {str(error).rstrip()}") from error
 
 
 def _refuse_not_finite(part, c: int) -> None:
@@ -218,9 +243,15 @@ def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:
     """Return a weight >= 0 for each sequence."""
     if sample_weight is None:
         return np.ones(n_sequences)
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    try:
+        weights = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must have shape ({n_sequences},), a number for each sequence: "
+            f"{str(error).rstrip()}"
+        ) from error
     if weights.shape != (n_sequences,):
         raise ValueError(
             f"sample_weight must have shape ({n_sequences},), one weight for each sequence, got "

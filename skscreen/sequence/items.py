@@ -13,16 +13,25 @@ _LARGE = 2**53
 
 def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
     """Return the items of a sequence as dicts of numbers, strings and lists of strings."""
+    if hasattr(items, "columns"):
+        raise ValueError(
+            f"{name} must be a list of dicts of features, got a frame: pass its rows, by "
+            "to_dict('records') in pandas or to_dicts() in polars."
+        )
     return [_plain_item(item, name, t, separator) for t, item in enumerate(items)]
 
 
 def _plain_item(item: Any, name: str, t: int, separator: str) -> Mapping:
     if isinstance(item, Mapping):
-        kinds = {type(value) for value in item.values()}
+        kinds = set(map(type, item.values()))
         # Whole numbers may be too large.
-        if kinds <= _PLAIN and (
-            int not in kinds
-            or all(abs(value) < _LARGE for value in item.values() if type(value) is int)
+        if (
+            kinds <= _PLAIN
+            and set(map(type, item)) <= {str}
+            and (
+                int not in kinds
+                or all(abs(value) < _LARGE for value in item.values() if type(value) is int)
+            )
         ):
             return item
         out: dict[str, Any] = {}
@@ -46,9 +55,11 @@ def _plain_item(item: Any, name: str, t: int, separator: str) -> Mapping:
 
 def _add(out: dict, key: str, value: Any, name: str, separator: str) -> None:
     """Add the features of a value to those of an item."""
+    if getattr(value, "shape", None) == ():
+        value = value.item()
     if isinstance(value, (str, bytes)):
         out[key] = _text(value)
-    elif isinstance(value, (Number, np.bool_)) and not isinstance(value, complex):
+    elif isinstance(value, Number) and not isinstance(value, complex):
         # No number is no feature, as in crfsuite.
         if value == value:
             out[key] = _number(value, f"{name}[{key!r}]")
@@ -83,4 +94,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return value.decode()
+    # The value of a member of an Enum of strings, which str() would give by its name.
+    return str.__str__(value) if isinstance(value, str) else str(value)

@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from skscreen.sequence.data import refuse_groups_and_masks
+
 
 def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
     """Return the labels of each sequence as an array, and of what kind they are all.
@@ -17,6 +19,7 @@ def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
         given = list(y)
     except TypeError as error:
         raise ValueError(f"{name} must be a list of arrays, got {type(y).__name__}.") from error
+    refuse_groups_and_masks(given, name)
     parts, kind, first = [], "", 0
     for c, part in enumerate(given):
         labels, own = _check_labels(part, f"{name}[{c}]")
@@ -78,14 +81,30 @@ def _check_labels(part, name: str) -> tuple[np.ndarray, str]:
     if isinstance(part, (list, tuple)):
         # NumPy would make strings of a mixture.
         _expect_one_kind(part, name)
+        part = _plain_strings(part)
     labels = np.asarray(part)
-    labels = column_or_1d(labels) if labels.ndim else labels
+    if labels.dtype.kind == "T":
+        labels = np.asarray(labels.tolist())
+    try:
+        labels = column_or_1d(labels) if labels.ndim else labels
+    except ValueError as error:
+        raise ValueError(f"{name} must have shape (length,): {str(error).rstrip()}") from error
     if labels.ndim != 1:
         raise ValueError(f"{name} must be an array of labels, got {part!r}.")
     if labels.dtype == object:
         _expect_one_kind(labels, name)
-        labels = np.array(labels.tolist()) if labels.size else labels
+        labels = np.array(_plain_strings(labels.tolist())) if labels.size else labels
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        t = np.flatnonzero(~np.isfinite(labels))[0]
+        raise ValueError(f"{name} must hold a label for each row, got {labels[t]} at position {t}.")
     return labels, kind_of(labels)
+
+
+def _plain_strings(labels: Sequence) -> Sequence:
+    """Return the values of members of an Enum of strings, which NumPy would take by their names."""
+    if any(issubclass(kind, str) and kind is not str for kind in set(map(type, labels))):
+        return [*map(str.__str__, labels)]
+    return labels
 
 
 def _expect_one_kind(labels, name: str) -> None:
@@ -118,7 +137,7 @@ def _kinds(labels: np.ndarray) -> set[str]:
         return set()
     if labels.dtype == object:
         return {_kind_of_type(kind) for kind in set(map(type, labels))}
-    return {{"U": "string", "T": "string", "S": "bytes"}.get(labels.dtype.kind, "number")}
+    return {{"U": "string", "S": "bytes"}.get(labels.dtype.kind, "number")}
 
 
 def _plural(kind: str) -> str:

@@ -155,6 +155,11 @@ class SequenceTransformer(  # type: ignore[call-arg]
         """Return all positions, the labels if there are any, and first positions of sequences."""
         for name in ("transformer_", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
+        if hasattr(y, "__next__"):
+            raise ValueError(
+                f"y must be a list, which later steps can read again, got {type(y).__name__}: pass "
+                "list(y)."
+            )
         parts = _parts(X)
         check_names(self, parts, reset=True)
         lengths = [length_of(part) for part in parts]
@@ -174,7 +179,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         """Return all positions one after the other, as the transformer takes them."""
         separator = _separator(self.transformer_)
         filled = [(c, part) for c, part in enumerate(parts) if length_of(part)]
-        if separator is not None and not any(_is_matrix(part) for _, part in filled):
+        if separator is not None:
             items = (plain_items(part, f"X[{c}]", separator) for c, part in filled)
             return list(chain.from_iterable(items))
         return _stack([part for _, part in filled])
@@ -205,10 +210,6 @@ def _separator(transformer) -> str | None:
     return "=" if isinstance(transformer, FeatureHasher) and (
         transformer.input_type == "dict"
     ) else None  # fmt: skip
-
-
-def _is_matrix(part) -> bool:
-    return is_sparse(part) or hasattr(part, "columns") or getattr(part, "ndim", 1) == 2
 
 
 def _split(out, first: np.ndarray) -> list:

@@ -61,6 +61,11 @@ def test_files_paths_and_text(tmp_path, ends):
         ("", {}, "source must be a file, got the folder ''"),
         (3, {}, "source must be a path, an open file or text"),
         ("a O\n", {"columns": ("word", "pos", "label")}, "line 1 of source has 2 fields"),
+        ("a O\n", {"columns": ("word", "word")}, "columns must .* {'word'} more than once"),
+        ("a\tO\nb O\t\n", {}, "line 2 of source has no label"),
+        ("a\tO\t\n", {}, r"line 1 of source has no label, .* \('word', 'pos', 'label'\)"),
+        ("# 12\na O\n", {}, "line 1 of source may be a comment"),
+        (io.BytesIO(b"\xe9 O\n"), {}, "source must be in encoding='utf-8'.* encoding='latin-1'"),
     ],
 )
 def test_bad_files(source, options, message):
@@ -68,6 +73,21 @@ def test_bad_files(source, options, message):
         load_conll(source, **options)
     with pytest.raises(FileNotFoundError):
         load_conll("nowhere.conll")
+
+
+def test_a_file_may_begin_with_a_hash():
+    X, y = load_conll("#ff O\na O\n\n# O\n")
+    assert X == [[{"word": "#ff"}, {"word": "a"}], [{"word": "#"}]]
+    # Tabs in comments alone do not say how columns are divided.
+    X, y = load_conll("# id 7\tdomain=en\na _ _ O\n# _ _ B\n")
+    assert y[0].tolist() == ["O", "B"] and X[0][1]["word"] == "#"
+
+
+@pytest.mark.parametrize("word", ["\u2028", "\x85", "\x0c", "\xa0", "a\u2028b", "\u6771\u3000"])
+@pytest.mark.parametrize("blank", ["\t", " "])
+def test_breaks_and_blanks_of_unicode_are_parts_of_words(word, blank):
+    X, _ = load_conll(f"{word}{blank}O\nb{blank}O\n")
+    assert X == [[{"word": word}, {"word": "b"}]]
 
 
 def test_a_missing_file_is_named():

@@ -1,5 +1,7 @@
 """What sequences may be: frames with names, iterators, empty ones; labels of one kind."""
 
+from enum import Enum
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
-from skscreen.metrics import sequence_accuracy
+from skscreen.metrics import sequence_accuracy, span_f1
 
 MODELS = [ChainCRF(), MaxMarginChain(random_state=0), KernelChainClassifier()]
 every = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -154,16 +156,30 @@ def test_items_that_crfsuite_takes(vectorizer):
         assert_array_equal(a.toarray(), b.toarray())
 
 
+Tag = Enum("Tag", {"PER": "B-PER", "MORE": "I-PER", "NONE": "O"}, type=str)
+
+
+def test_members_of_an_enum_are_their_values():
+    tags = [[Tag.PER, Tag.MORE, Tag.NONE]] * 3
+    values = [["B-PER", "I-PER", "O"]] * 3
+    for given in (tags, [np.array(part, dtype=object) for part in tags]):
+        model = ChainCRF(C=10.0).fit([np.eye(3)] * 3, given)
+        assert model.classes_.tolist() == values[0]
+        assert model.score([np.eye(3)] * 3, values) == 1.0
+        assert span_f1(given, values) == sequence_accuracy(given, values) == 1.0
+
+
 def test_values_of_features():
     values = {
         "n": np.float32(2.0), "t": np.True_, "b": b"q", "s": {"a"}, "d": {"a": {"b": 2, "c": "z"}},
-        "nan": np.nan, "f": False, "l": ["a", b"b"],
+        "nan": np.nan, "f": False, "l": ["a", b"b"], "e": Tag.PER, "0": np.array(3.0), 1: "q",
     }  # fmt: skip
     transformer = SequenceTransformer(DictVectorizer()).fit([[values]])
     found = dict(zip(transformer.get_feature_names_out(),
                      transformer.transform([[values]])[0].toarray()[0], strict=True))  # fmt: skip
     assert found == {"n": 2.0, "t": 1.0, "b=q": 1.0, "s=a": 1.0, "d=a=b": 2.0, "d=a=c=z": 1.0,
-                     "f": 0.0, "l=a": 1.0, "l=b": 1.0}  # fmt: skip
+                     "f": 0.0, "l=a": 1.0, "l=b": 1.0, "e=B-PER": 1.0, "0": 3.0,
+                     "1=q": 1.0}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -178,6 +194,53 @@ def test_values_of_features():
 def test_wrong_items_are_named(item, message):
     with pytest.raises(ValueError, match=message):
         SequenceTransformer(DictVectorizer()).fit([[{"a": 1}], [{"a": 1}, {"a": 2}, item]])
+
+
+def test_rows_of_a_matrix_are_items():
+    lists = [[[word, "bias"] for word in sentence] for sentence in WORDS]
+    rows, wanted = (
+        SequenceTransformer(DictVectorizer()).fit_transform(part)
+        for part in ([np.array(sentence) for sentence in lists], lists)
+    )
+    for a, b in zip(rows, wanted, strict=True):
+        assert_array_equal(a.toarray(), b.toarray())
+
+
+GROUPS = pd.DataFrame({"a": 1.0, "s": np.repeat(range(6), LENGTHS), "y": np.concatenate(Y)})
+
+
+@pytest.mark.parametrize(
+    ("given", "labels", "message"),
+    [
+        (GROUPS.groupby("s"), Y, r"X\[0\] is a pair .* pass \[group for _, group in X\]"),
+        (X, GROUPS.groupby("s")["y"], r"y\[0\] is a pair .* pass \[group for _, group in y\]"),
+        ([*X[:5], np.ma.array(X[5], mask=True)], Y, r"X\[5\] has masked entries"),
+        (X, [*Y[:5], np.ma.array(Y[5], mask=True)], r"y\[5\] has masked entries"),
+        (X, [np.eye(3)[: len(part)] for part in Y], r"y\[0\] must have shape \(length,\)"),
+        (X, [*Y[:1], np.full(LENGTHS[1], np.nan)], r"y\[1\] must hold a label .* position 0"),
+        ([part.astype(str) + "?" for part in X], Y, r"X\[0\] must be a matrix of numbers"),
+        (np.array([[{"w": 1}]] * 6, dtype=object), Y, r"X\[0\] holds dicts of features"),
+    ],
+)
+def test_what_would_be_read_as_something_else(given, labels, message):
+    with pytest.raises(ValueError, match=message):
+        ChainCRF().fit(given, labels)
+
+
+def test_what_a_transformer_cannot_read():
+    frames_of_words = [pd.DataFrame({"w": sentence}) for sentence in WORDS]
+    model = make_pipeline(SequenceTransformer(DictVectorizer()), ChainCRF())
+    with pytest.raises(ValueError, match=r"X\[0\] must be a list of dicts .* to_dict"):
+        model.fit(frames_of_words, TAGS)
+    dicts = [frame.to_dict("records") for frame in frames_of_words]
+    with pytest.raises(ValueError, match=r"y must be a list, .* got map: pass list\(y\)"):
+        model.fit(dicts, map(list, TAGS))
+
+
+@pytest.mark.parametrize("weights", [2.0, [[1.0], [1.0, 2.0]], ["a"] * 6, iter([1.0])])
+def test_weights_that_are_no_numbers_of_sequences(weights):
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(6,\)"):
+        ChainCRF().fit(X, Y, sample_weight=weights)
 
 
 def test_numbers_that_are_none_are_placed():

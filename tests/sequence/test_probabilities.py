@@ -134,12 +134,16 @@ def test_predictions_of_folds():
         )
         assert_allclose(np.concatenate(parts).sum(axis=1), 1.0)
         assert not parts[-1][:, 1].any()
-    weights = np.r_[np.zeros(4), np.ones(8)]
-    weighted = cross_val_predict_sequences(
-        ChainCRF(), [np.eye(3)[: len(labels)] for labels in y], y, cv=splits,
-        params={"sample_weight": weights},
-    )  # fmt: skip
+    rows, weights = [np.eye(3)[: len(labels)] for labels in y], np.r_[np.zeros(4), np.ones(8)]
+    # Weights are taken by position, whatever index they have.
+    weighted, same = (
+        cross_val_predict_sequences(
+            ChainCRF(), rows, y, cv=splits, method="predict_proba", params={"sample_weight": given}
+        )
+        for given in (weights, pd.Series(weights, index=np.arange(12)[::-1]))
+    )
     assert [*map(len, weighted)] == [*map(len, y)]
+    assert_array_equal(np.concatenate(weighted), np.concatenate(same))
     with pytest.raises(ValueError, match="one test set"):
         cross_val_predict_sequences(model, X, y, cv=ShuffleSplit(2))
     with pytest.raises(ValueError, match="method must be one of"):
