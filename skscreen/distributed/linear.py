@@ -16,9 +16,12 @@ from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
     as_array,
     as_vector,
+    classes_of,
     column_names,
+    holds_strings,
     is_collection,
     read_rows,
+    refuse_masked,
 )
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
@@ -182,7 +185,8 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             is not float32 is worked on as float64. Columns of a frame are numbers or booleans.
             Chunks may be empty, and Dask need not know how long they are.
         y : dask array, dask series or array-like of shape (n_samples,)
-            Class labels, none missing.
+            Class labels, none missing. Rows, labels and weights belong together by position,
+            whatever index they have.
         sample_weight : dask array, dask series or array-like of shape (n_samples,), optional
             Weights >= 0 that multiply the losses.
 
@@ -255,7 +259,8 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         if np.isnan(predicted.shape[0]):
             predicted = predicted.persist().compute_chunk_sizes()
         chunks = predicted.chunks
-        right = predicted == _in_chunks("y", y, chunks)
+        truth = _in_chunks("y", y, chunks)
+        right = da.map_blocks(_are_right, predicted, truth, meta=np.empty(0, bool), dtype=bool)
         weights = (
             None if sample_weight is None else _in_chunks("sample_weight", sample_weight, chunks)
         )
@@ -303,8 +308,20 @@ def _here(values):
 def _in_chunks(name: str, values, chunks) -> da.Array:
     """Return labels or weights as a dask array of these chunks."""
     values = as_vector(name, values)
+    if isinstance(values, da.Array) and np.isnan(values.shape[0]):
+        values = values.persist().compute_chunk_sizes()
+    if values.shape != (sum(chunks[0]),):
+        raise ValueError(f"{name} must have shape ({sum(chunks[0])},), got {values.shape}.")
     if not isinstance(values, da.Array):
         return da.from_array(values, chunks=chunks)
-    if np.isnan(values.shape[0]):
-        values = values.persist().compute_chunk_sizes()
     return values.rechunk(chunks)
+
+
+def _are_right(predicted: np.ndarray, truth: Any, block_info: Any = None) -> np.ndarray:
+    """Return which predictions of a block are right; refuse labels of another kind, or missing."""
+    number = block_info[0]["chunk-location"][0]
+    refuse_masked(truth, "y", number)
+    classes = classes_of(truth, number)
+    if classes.size and holds_strings(classes) != holds_strings(predicted):
+        raise ValueError("y must hold labels as those of fit: either strings or numbers.")
+    return predicted == np.asarray(truth)

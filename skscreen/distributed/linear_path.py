@@ -7,6 +7,7 @@ from typing import Any
 import dask
 import numpy as np
 
+from skscreen.core.inputs import as_floats
 from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
 from skscreen.distributed.parts import QUIET, connected
@@ -103,10 +104,10 @@ def distributed_svc_path(
     A pass costs as much as one for each C, but the rows are read once, and there are as many passes
     as the hardest C needs.
     """
-    grid = np.unique(np.asarray(Cs, dtype=np.float64))
-    if grid.size == 0 or not (np.isfinite(grid) & (grid > 0.0)).all():
-        got = grid.tolist()
-        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {got}.")
+    values = as_floats(Cs)
+    if values is None or values.size == 0 or not (np.isfinite(values) & (values > 0.0)).all():
+        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs}.")
+    grid = np.unique(values)
     options = {
         "loss": loss, "fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling,
         "tol": tol, "max_iter": max_iter, "class_weight": class_weight, "verbose": verbose,

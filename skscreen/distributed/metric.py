@@ -3,6 +3,7 @@
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+import dask
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
@@ -153,15 +154,17 @@ class DistributedRTLM(ScreenedRTLM):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Best standardised. A dask array is loaded into the memory of the driver.
+            Best standardised. A dask array or frame is loaded into the memory of the driver.
         y : array-like of shape (n_samples,)
-            Class labels. Classes of one member only have far samples; a warning says so.
+            Class labels, also a dask array or series. Classes of one member only have far samples;
+            a warning says so.
 
         Returns
         -------
         DistributedRTLM
         """
         forget(self)
+        X, y = dask.compute(X, y, traverse=False)
         return fit_metric(self, self, X, y, from_labels=_from_labels)
 
 

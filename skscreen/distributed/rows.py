@@ -92,7 +92,8 @@ def read_rows(
 
 def is_frame(values: Any) -> bool:
     """Whether values are a dask frame or series; dask.dataframe needs packages of its own."""
-    return hasattr(values, "to_dask_array")
+    # Of its type: a delayed value has any attribute.
+    return hasattr(type(values), "to_dask_array")
 
 
 def is_collection(values: Any) -> bool:
@@ -122,7 +123,7 @@ def as_array(X: Any) -> da.Array:
     if not isinstance(X, da.Array):
         raise TypeError(
             f"X must be a dask array or frame, got {type(X).__name__}. Make one by "
-            "dask.array.from_array, or use ScreenedLinearSVC for data in memory."
+            "dask.array.from_array or from_delayed, or use ScreenedLinearSVC for data in memory."
         )
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
@@ -142,6 +143,11 @@ def as_vector(name: str, values: Any) -> da.Array | np.ndarray | None:
             # Strings, categories, integers with missing values.
             values = values.astype(object)
         values = values.to_dask_array()
+    if dask.is_dask_collection(values) and not isinstance(values, da.Array):
+        raise TypeError(
+            f"{name} must be an array, a dask array or series, got {type(values).__name__}. Make "
+            "one by dask.array.from_delayed, or compute it."
+        )
     if not isinstance(values, da.Array):
         values = np.asarray(values)
     if values.ndim != 1:
@@ -171,8 +177,7 @@ def _beside(name: str, client, values: da.Array | np.ndarray, sizes) -> Parts:
 
 def _all_classes(found: list[np.ndarray]) -> np.ndarray:
     """Return the sorted classes of all blocks."""
-    kinds = {part.dtype.kind in "OUS" for part in found if part.size}
-    if len(kinds) > 1:
+    if len({holds_strings(part) for part in found if part.size}) > 1:
         raise ValueError("y mixes strings and numbers; all labels must be of one kind.")
     classes = np.unique(np.concatenate([part for part in found if part.size]))
     if classes.size < 2:
@@ -205,8 +210,23 @@ def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
 # What workers do with one part.
 
 
+def holds_strings(values: np.ndarray) -> bool:
+    """Whether values, of which there are some, are strings; those of a series may be objects."""
+    return isinstance(values.ravel()[0], (str, bytes))
+
+
+def refuse_masked(values: Any, name: str, number: int) -> None:
+    """Refuse a masked array, whose masked entries would count as what is under the mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"Block {number} of {name} has masked entries: fill them by dask.array.ma.filled, or "
+            "leave their rows out."
+        )
+
+
 def check_chunk(rows: Any, n_features: int, number: int) -> Any:
     """Return a chunk as floats, C-ordered or CSR; raise where an entry cannot be worked with."""
+    refuse_masked(rows, "X", number)
     if sparse.issparse(rows):
         rows = sparse.csr_array(rows)
         if not rows.has_canonical_format:
@@ -240,6 +260,7 @@ def check_chunk(rows: Any, n_features: int, number: int) -> Any:
 
 def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
     """Return the values of a block as an array of its length."""
+    refuse_masked(values, name, number)
     values = np.asarray(values)
     if values.shape != (size,):
         raise ValueError(f"Block {number} of {name} has {values.size} entries, that of X {size}.")
@@ -248,7 +269,10 @@ def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
 
 def check_weights(values: Any, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
-    values = np.asarray(values, dtype=np.float64)
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers, in block {number}: {error}") from error
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
     if wrong.size:
         raise ValueError(

@@ -7,6 +7,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask import delayed
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -25,6 +26,7 @@ X, y = scale(X[::3]), y[::3]
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 IRIS_X, IRIS_Y = scale(IRIS_X)[::2], IRIS_Y[::2]
 ROWS = da.from_array(X, chunks=(100, -1))
+HALF_WORDS = np.array(["a"] * 100 + [1] * 90, dtype=object)
 SPOILED = da.from_array(np.where(np.arange(190)[:, None] == 100, np.nan, X), chunks=(100, -1))
 
 
@@ -138,8 +140,9 @@ def test_several_C_in_the_same_passes(client):
     assert (path.dual_gaps <= 1e-9).all()
     iris = distributed_svc_path(da.from_array(IRIS_X, chunks=(50, -1)), IRIS_Y, [0.1, 1.0])
     assert iris.coefs.shape == (2, 3, 4)
-    with pytest.raises(ValueError, match="Cs must hold at least one value"):
-        distributed_svc_path(ROWS, y, [0.0, 1.0])
+    for Cs in ([0.0, 1.0], ["a"]):
+        with pytest.raises(ValueError, match="Cs must hold at least one value"):
+            distributed_svc_path(ROWS, y, Cs)
 
 
 @pytest.mark.parametrize("widths", [np.empty((2, 0)), np.array([[0.4, 0.1], [0.2, 0.05]])])
@@ -272,11 +275,30 @@ def test_a_lost_cluster_leaves_the_last_iterate():
         (ROWS, np.where(y, 1.0, np.nan), None, ValueError, "y has NaN"),
         (ROWS, y, -np.ones(len(X)), ValueError, "sample_weight must be finite and >= 0"),
         (SPOILED, y, None, ValueError, "infinity in its block 1 in row 0, column"),
+        (delayed(X), y, None, TypeError, "got Delayed.*. Make one by .* from_delayed"),
+        (ROWS, delayed(y), None, TypeError, "y must be an array, .* got Delayed"),
+        (ROWS, HALF_WORDS, None, ValueError, "y mixes strings and numbers"),
+        (da.ma.masked_greater(ROWS, 2.0), y, None, ValueError, "Block . of X has masked entries"),
+        (ROWS, da.ma.masked_equal(da.from_array(y), 1), None, ValueError, "of y has masked"),
+        (ROWS, y, ["a"] * len(X), ValueError, "sample_weight must hold numbers, in block"),
     ],
 )  # fmt: skip
 def test_bad_input(client, rows, labels, weights, error, message):
     with pytest.raises(error, match=message):
         DistributedLinearSVC().fit(rows, labels, sample_weight=weights)
+
+
+def test_what_has_no_score(client):
+    model = DistributedLinearSVC(tol=1e-2).fit(ROWS, y)
+    for labels, message in (
+        (y.astype(str), "y must hold labels as those of fit: either strings or numbers"),
+        (np.where(y, 1.0, np.nan), "y has NaN"),
+        (da.from_array(y[:-1]), r"y must have shape \(190,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.score(ROWS, labels)
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(190,\)"):
+        model.score(ROWS, y, sample_weight=np.ones(3))
 
 
 def test_bad_parameters_and_columns(client):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from skscreen import ScreenedLinearSVC
-from skscreen.distributed import DistributedLinearSVC, distributed_svc_path
+from skscreen.distributed import DistributedLinearSVC, DistributedRTLM, distributed_svc_path
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -114,6 +114,10 @@ def test_names_of_columns(client):
     assert list(model.feature_names_in_) == list(path[0].feature_names_in_) == list("abcd")
     with pytest.raises(ValueError, match="columns of fit, in this order"):
         model.predict(COLUMNS[list("dcba")])
+    metric = DistributedRTLM(tol=1e-2).fit(COLUMNS, FRAME.word)
+    assert list(metric.feature_names_in_) == list("abcd")
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        metric.transform(COLUMNS[list("dcba")].compute())
 
 
 NONE = FRAME.y.astype("Int64").where(FRAME.a > 0.0)
