@@ -69,7 +69,8 @@ def load_conll(
     sentences: list[list[dict]] = []
     rows: list[dict] = []
     # Labels of lines that may be comments, as "# 12" is where there are two columns, and of others.
-    doubtful, certain = {}, {"#"}
+    doubtful: dict[int, str | None] = {}
+    certain: set[str | None] = {"#"}
     tabs = any("\t" in line for line in lines if not line.startswith("#"))
     if names is None:
         names = _names_by_default(lines)
