@@ -1,5 +1,6 @@
 """Arrays that users hand over, brought to one form."""
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,29 @@ def as_floats(values: Any, kinds: str = "biuf") -> np.ndarray | None:
     except ValueError:
         return None
     return values.astype(np.float64) if values.dtype.kind in kinds else None
+
+
+def check_label_objects(y: Any, known: np.ndarray | None = None) -> None:
+    """Refuse labels in an array of objects or bytes that are no strings; `known` (n,) are asked."""
+    try:
+        labels = np.asarray(y)
+    except ValueError:
+        return  # Lists of unequal lengths: what checks the shape says so.
+    if labels.ndim == 0 or labels.dtype.kind not in "OS":
+        return
+    for k, label in enumerate(labels.ravel().tolist()):
+        if isinstance(label, str) or (known is not None and not known[k]):
+            continue
+        advice = "leave samples without a label out"
+        if isinstance(label, bytes):
+            advice = "decode bytes, np.char.decode(np.asarray(y, dtype=bytes))"
+        elif isinstance(label, Number) and label == label:
+            advice = "pass numbers as such, y.astype(int), a mixture as y.astype(str)"
+        raise TypeError(
+            "Unknown label type: y must be uniformly strings or numbers, without missing values, "
+            f"got {type(label).__name__} in an array of {labels.dtype}, {label!r} at position {k}: "
+            f"{advice}."
+        )
 
 
 def check_format(result_format: Any) -> None:

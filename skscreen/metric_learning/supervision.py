@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.core.inputs import as_floats, check_label_objects, same_pairs
 from skscreen.fitting.warning import warn_user
 
 # Smallest bound and weight that does not vanish if squared and multiplied by distances.
@@ -47,6 +47,7 @@ def class_codes(
     known = np.ones(len(y), dtype=bool) if used is None else used.copy()
     if unlabelled is not None:
         known &= y != unlabelled
+    check_label_objects(y, known)
     try:
         if known.any():
             check_classification_targets(y[known])

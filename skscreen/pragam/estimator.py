@@ -15,6 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.certificate import HISTORY
+from skscreen.core.inputs import check_label_objects
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
@@ -277,6 +278,7 @@ def solve(
 
     They start from a fit's "coef_", "dual_coef_" and "classes_" in `old`, or from those in `store`.
     """
+    check_label_objects(y)
     X, y = validate_data(model, X, y, **ACCEPTED)
     labels = check_labels(X, y, sample_weight, model.class_weight)
     taken = labels.take(X, False)

@@ -12,6 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from skscreen.core.inputs import check_label_objects
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
@@ -318,6 +319,8 @@ def divided_as(
 
 def validated(model: Any, X: Any, y: Any) -> tuple:
     """Validate samples, of any kind for a function, and labels or targets; sets the features."""
+    if not is_regressor(model):
+        check_label_objects(y)
     if callable(model.kernel):
         X = as_given(X)
         check_consistent_length(X, y)

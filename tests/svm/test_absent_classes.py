@@ -1,6 +1,7 @@
 """Classes without weight stay among the classes, and nothing else depends on them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -9,7 +10,14 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier
 from sklearn.preprocessing import scale
 
-from skscreen import PragamSVC, ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, svc_path
+from skscreen import (
+    PragamSVC,
+    ScreenedLinearSVC,
+    ScreenedRTLM,
+    ScreenedSVC,
+    ScreenedSVCCV,
+    svc_path,
+)
 
 X, y = load_iris(return_X_y=True)
 X = scale(X)
@@ -68,8 +76,29 @@ def test_one_class_with_weight_is_an_error():
         ScreenedSVC().fit(X, y, sample_weight=(y == 1).astype(float))
 
 
-def test_a_missing_label_is_an_error():
-    labels = np.array(["a", "b", "c"], dtype=object)[y]
-    labels[3] = None
-    with pytest.raises(TypeError, match="y must be uniformly strings or numbers, without missing"):
-        ScreenedSVC().fit(X, labels)
+NAMES = np.array(["a", "b", "c"])[y]
+
+
+@pytest.mark.parametrize("make", [PragamSVC, ScreenedLinearSVC, ScreenedRTLM, ScreenedSVC])
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        (np.where(y > 0, NAMES, None), r"NoneType .* at position 0: leave samples without"),
+        (pd.Series(NAMES, dtype="string").where(y < 2), r"NAType .*<NA> at position 100: leave"),
+        (pd.Series(NAMES, dtype=object).where(y < 1), r"float .* nan at position 50: leave"),
+        (NAMES.astype("S"), r"bytes in an array of \|S1, b'a' .* np.char.decode"),
+        (NAMES.astype("S").astype(object), "bytes in an array of object"),
+        (y.astype(object), r"int in an array of object, 0 at position 0: .* y.astype\(int\)"),
+    ],
+)  # fmt: skip
+def test_labels_that_are_objects_are_named(make, labels, text):
+    """Bytes are what ARFF and HDF5 files have; objects that are numbers come from mixed columns."""
+    with pytest.raises(
+        TypeError, match="label type: y must be uniformly strings or numbers, .*, got " + text
+    ):
+        make().fit(X, labels)
+
+
+def test_advice_for_bytes_works():
+    decoded = np.char.decode(np.asarray(NAMES.astype("S").astype(object), dtype=bytes))
+    assert_array_equal(ScreenedSVC().fit(X, decoded).classes_, ["a", "b", "c"])
