@@ -18,6 +18,7 @@ from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 
+from skscreen.core.inputs import as_floats
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.warning import warn_user
@@ -260,12 +261,23 @@ def _score_fold(
         if step is None:
             return fold
         solved = time.perf_counter()
-        fold.scores.append(float(scorer(step.model, step.X, y_val, **weighted)))
+        fold.scores.append(_number(scorer(step.model, step.X, y_val, **weighted)))
         fold.fit_times.append(solved - began)
         fold.score_times.append(time.perf_counter() - solved)
         fold.failed += step.failed
         if keep:
             fold.starts.append(step.start)
+
+
+def _number(score: Any) -> float:
+    """Return what a scorer gave as a number."""
+    found = as_floats(score)
+    if found is None or found.size != 1:
+        raise TypeError(
+            f"scoring must give one number for a fitted estimator and samples, got {score!r}: of a "
+            "function scoring(estimator, X, y) return it, of a metric make_scorer(metric)."
+        )
+    return found.item()
 
 
 def _takes_weights(scorer: Any) -> bool:
