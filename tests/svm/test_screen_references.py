@@ -1,9 +1,12 @@
 """Screening from references that are no fitted estimator: any weights, any dual variables."""
 
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, LinearSVC
@@ -61,6 +64,24 @@ def test_weights_of_several_problems_are_those_of_estimators():
         same = screen_samples(Z, y, 0.1, reference=model)
         assert found.rate_ == pytest.approx(same.rate_, abs=0.05) and found.rate_ > 0.4
         assert not np.any((found.codes_ != same.codes_) & (found.codes_ != 0) & (same.codes_ != 0))
+
+
+def test_sparse_numbers_are_a_reference():
+    model, named = LinearSVC(C=0.09).fit(X, LABELS), {"kernel": "linear", "loss": "squared_hinge"}
+    alpha = np.zeros(len(Y))
+    duals = ScreenedLinearSVC(C=0.09).fit(X, LABELS)
+    alpha[duals.support_] = duals.dual_coef_[0]
+    for dense, thin in (
+        (model, deepcopy(model).sparsify()),
+        ((model.coef_, model.intercept_), (sparse.csr_matrix(model.coef_), model.intercept_)),
+        (alpha, sparse.csr_array(alpha[None])),
+    ):
+        found, same = (
+            screen_samples(X, LABELS, 0.1, reference=known, intercept="penalised", **named)
+            for known in (thin, dense)
+        )
+        assert_array_equal(found.codes_, same.codes_)
+        assert found.rate_ > 0.0
 
 
 def test_dual_variables_off_their_bounds_serve_at_any_larger_C():

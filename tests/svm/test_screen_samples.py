@@ -15,7 +15,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR, LinearSVC
 from svm_reference import expect_right, free_optimum, margins_at, optimum, solve
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, screen_samples, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, screen_samples, svc_path
 
 CANCER = load_breast_cancer(return_X_y=True)
 X, LABELS = scale(CANCER[0])[::4], CANCER[1][::4]
@@ -326,8 +326,9 @@ def test_arguments_that_do_not_fit_are_named():
         )
     with pytest.raises(ValueError, match="kernel='linear'"):
         screen_samples(X, LABELS, 1.0, reference=LinearSVC().fit(X, LABELS), kernel="rbf")
-    with pytest.raises(TypeError, match=r"must be a fitted ScreenedSVC, .*, got SVR"):
-        screen_samples(X, LABELS, 1.0, reference=SVR().fit(X, LABELS == LABELS[0]))
+    for kind in (SVR, ScreenedSVR):
+        with pytest.raises(TypeError, match="must be a fitted ScreenedSVC, .*, got (Screened)?SVR"):
+            screen_samples(X, LABELS, 1.0, reference=kind().fit(X, LABELS == LABELS[0]))
     with pytest.raises(TypeError, match="Of a pipeline give the last step"):
         screen_samples(X, LABELS, 1.0, reference=make_pipeline(SVC()).fit(X, LABELS))
     for name, value in [("C", 0.0), ("tests", "best"), ("intercept", "some"), ("gamma", -1.0)]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.validation import _num_samples
 
 from skscreen.fitting.path import with_advice
 from skscreen.fitting.warning import warn_user
@@ -172,6 +173,7 @@ def screen_samples(
         "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "loss": loss,
         "intercept_scaling": intercept_scaling, "class_weight": class_weight,
     }  # fmt: skip
+    known = as_known(reference, _num_samples(X))
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
     mode = intercept or settings.pop("intercept", None)
@@ -199,7 +201,6 @@ def screen_samples(
         )
     division = divided(labels, division_name)
     kernel = kernel_of(model, X, labels, _gamma(reference, X, model), function)
-    known = as_known(reference, X.shape[0])
     problems, lacks = [], []
     for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
         found, lack = _decided(model, division, k, samples, known, tests)

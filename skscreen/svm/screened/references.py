@@ -17,12 +17,17 @@ from skscreen.svm.screened.points import Duals, Weights
 _SINGLE = 1e-6
 
 
+def _dense(values: Any) -> np.ndarray:
+    """Return numbers as an array; those of `sparsify` or a fit of sparse samples are sparse."""
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)
+
+
 class GivenDuals:
     """Dual variables alpha_i or y_i alpha_i, (n_samples,) or (n_problems, n_samples), of any C."""
 
     def __init__(self, values, n_samples: int):
         try:
-            values = np.array(values, dtype=np.float64, ndmin=2)
+            values = np.array(_dense(values), dtype=np.float64, ndmin=2)
         except (TypeError, ValueError):
             values = np.empty((0, 0))
         if values.ndim != 2 or values.shape[1] != n_samples:
@@ -80,7 +85,7 @@ class Fitted:
         if self._has_duals:
             alpha = np.maximum(self._alpha(problem, division), 0.0)
             return Duals(C if np.isfinite(C) else None, alpha)
-        coefs, intercepts = self._model.coef_, np.ravel(self._model.intercept_)
+        coefs, intercepts = _dense(self._model.coef_), np.ravel(self._model.intercept_)
         return Weights(C, weights_of(coefs, intercepts, problem, division, samples))
 
     def other_row(self, X: Any) -> int | None:
@@ -103,8 +108,7 @@ class Fitted:
 
     def _alpha(self, problem: int, division: Division) -> np.ndarray:
         """Return the dual variables of the samples of a problem."""
-        coefs, n = self._model.dual_coef_, self._n_samples
-        coefs = coefs.toarray() if hasattr(coefs, "toarray") else np.asarray(coefs)
+        coefs, n = _dense(self._model.dual_coef_), self._n_samples
         one_vs_one = isinstance(division, OneVsOne)
         expected = division.labels.present.size - 1 if one_vs_one else division.n_problems
         if len(coefs) != expected:
@@ -127,7 +131,7 @@ class GivenWeights:
 
     def __init__(self, values):
         try:
-            coefs, intercepts = (np.array(value, dtype=np.float64) for value in values)
+            coefs, intercepts = (np.array(_dense(value), np.float64) for value in values)
         except (TypeError, ValueError):
             coefs = intercepts = np.array(np.nan)
         self._coefs, self._intercepts = np.atleast_2d(coefs), np.ravel(intercepts)
