@@ -12,6 +12,7 @@ from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import read_rows
+from skscreen.fitting.path import place_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class DistributedSVCPath:
 
     def __getitem__(self, i: int) -> DistributedLinearSVC:
         """Return the fitted estimator of a C."""
+        i = place_of(i)
         model = DistributedLinearSVC(float(self.Cs[i]), **self.options)
         model.classes_, model.n_features_in_ = self.classes, self.coefs.shape[2]
         model.coef_, model.intercept_ = self.coefs[i], self.intercepts[i]

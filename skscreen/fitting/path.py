@@ -1,5 +1,6 @@
 """Results of regularisation paths, and the loop that computes them."""
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -98,6 +99,17 @@ class PathResult(Generic[S]):
     def converged(self) -> np.ndarray:
         """Whether each duality gap met the tolerance."""
         return np.array([solution.converged for solution in self.solutions])
+
+
+def place_of(index: int) -> int:
+    """Return the place of one solution on a path, a whole number."""
+    try:
+        return operator.index(index)
+    except TypeError as error:
+        raise TypeError(
+            f"path[k] takes one whole number k, got {index!r}; for several estimators call "
+            "list(path)[start:stop]."
+        ) from error
 
 
 def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:

@@ -14,7 +14,13 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import PathResult, follow, warn_unless_converged, with_options
+from skscreen.fitting.path import (
+    PathResult,
+    follow,
+    place_of,
+    warn_unless_converged,
+    with_options,
+)
 from skscreen.fitting.training_data import remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
@@ -99,7 +105,7 @@ class RTLMPath(PathResult[Solution]):
 
     def __getitem__(self, index: int) -> ScreenedRTLM:
         """Return the fitted estimator of the value of lambda at a place in `lams`."""
-        out = fitted(self.model, self.solutions[index], self.problem)
+        out = fitted(self.model, self.solutions[place_of(index)], self.problem)
         if self.given is not None:
             remember(out, *self.given)
         return out

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import PathResult, with_options
+from skscreen.fitting.path import PathResult, place_of, with_options
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.targets import Targets
@@ -116,7 +116,7 @@ class PathOverC(PathResult[SampleSolution]):
 
     def __getitem__(self, index: int) -> BaseSVM:
         """Return the fitted estimator of the value of C at a place in `Cs`."""
-        return fitted(self.model, self.data, self.solutions[index].problems)
+        return fitted(self.model, self.data, self.solutions[place_of(index)].problems)
 
 
 class SVCPath(PathOverC):

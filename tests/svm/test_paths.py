@@ -61,6 +61,8 @@ def test_attributes():
         svc_path(X, y, Cs=[1.0]).coefs  # noqa: B018
     with pytest.raises(IndexError):
         path[4]
+    with pytest.raises(TypeError, match=r"path\[k\] takes one whole number k, .* list\(path\)"):
+        path[:2]
 
 
 @pytest.mark.slow

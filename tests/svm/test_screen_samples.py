@@ -327,7 +327,7 @@ def test_arguments_that_do_not_fit_are_named():
     with pytest.raises(ValueError, match="kernel='linear'"):
         screen_samples(X, LABELS, 1.0, reference=LinearSVC().fit(X, LABELS), kernel="rbf")
     for kind in (SVR, ScreenedSVR):
-        with pytest.raises(TypeError, match="must be a fitted ScreenedSVC, .*, got (Screened)?SVR"):
+        with pytest.raises(TypeError, match=r"a fitted ScreenedSVC, .*, got (Screened)?SVR"):
             screen_samples(X, LABELS, 1.0, reference=kind().fit(X, LABELS == LABELS[0]))
     with pytest.raises(TypeError, match="Of a pipeline give the last step"):
         screen_samples(X, LABELS, 1.0, reference=make_pipeline(SVC()).fit(X, LABELS))
