@@ -67,7 +67,8 @@ class Store:
     Parameters
     ----------
     folder : str or path
-        Folder, which is created if it does not exist. Only files of stores are touched in it.
+        Folder, which is created if it does not exist, "~" the home directory. Only files of stores
+        are touched in it.
     max_bytes : int, default=4 * 2**30
         If all files together are larger, those used least recently are removed; processes that
         write at the same time may exceed the limit by a tenth each. The same limit holds for kernel
@@ -97,7 +98,7 @@ class Store:
         if not isinstance(folder, str | os.PathLike):
             raise TypeError(f"folder must be a str or a path, got {folder!r}.")
         check_scalar(max_bytes, "max_bytes", Integral, min_val=0)
-        self.folder, self.max_bytes = Path(folder), int(max_bytes)
+        self.folder, self.max_bytes = Path(os.path.expanduser(folder)), int(max_bytes)
 
     def __repr__(self) -> str:
         """Show where."""

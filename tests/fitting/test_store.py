@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -156,6 +157,10 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_a_warning(tmp_path):
     with pytest.warns(UserWarning, match="could not keep a solution"):
         model = ScreenedLinearSVC(store=blocked).fit(X, y)
     assert model.dual_gap_ <= 1e-6
+
+
+def test_a_tilde_is_the_home_directory():
+    assert Store("~/solved").folder == Path.home() / "solved"
 
 
 def test_a_memory_that_is_no_store_is_refused(tmp_path):
