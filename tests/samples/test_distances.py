@@ -1,5 +1,7 @@
 """Squared distances, beside differences summed up one by one."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +13,7 @@ from skscreen.samples.kernels.distances import (
     square_norms,
     squared_distances,
 )
+from skscreen.samples.kernels.gram import kernel_values
 
 X = np.random.default_rng(0).normal(size=(600, 7))
 DISTANCES = cdist(X, X, "sqeuclidean")
@@ -27,6 +30,15 @@ def test_distances_between_all_samples_and_two_sets(as_csr, by_differences):
     assert not np.diagonal(D).any() and D.min() >= 0.0
     part = squared_distances(data[:9], data, squares[:9], squares, by_differences)
     np.testing.assert_allclose(part, DISTANCES[:9], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_of_the_largest_numbers_are_far_away(kind):
+    """As where a code for a missing value is asked for."""
+    largest = kind(np.full((2, 7), np.finfo(float).max) * [[1.0], [-1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(kernel_values("rbf", largest, kind(X), gamma=0.3), 0.0)
 
 
 def test_the_kernel_of_distances_in_place_and_elsewhere():

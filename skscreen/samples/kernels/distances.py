@@ -24,9 +24,13 @@ def squared_distances(
     # Sparse samples have products only.
     if by_differences and not (sparse.issparse(A) or sparse.issparse(B)):
         return cdist(A, B, "sqeuclidean")
-    products = A @ B.T
-    D = np.asarray(products.toarray() if sparse.issparse(products) else products, np.float64)
-    _from_products(D, squares_A, squares_B)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = A @ B.T
+        D = np.asarray(products.toarray() if sparse.issparse(products) else products, np.float64)
+        _from_products(D, squares_A, squares_B)
+    if not np.isfinite(squares_A).all():
+        # Beside such squares products overflow, too, to either side.
+        D[np.isnan(D)] = np.inf
     return D
 
 
