@@ -1,6 +1,7 @@
 """Arrays that users hand over, brought to one form."""
 
-from numbers import Number
+from collections.abc import Mapping
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,13 @@ FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 def is_sparse(X: Any) -> bool:
     """Whether X is sparse; after SciPy's function, type checkers know no methods of X."""
     return sparse.issparse(X)
+
+
+def are_distances(X: np.ndarray) -> bool:
+    """Whether X looks like distances of samples: symmetric, and 0 on the diagonal."""
+    if len(X) < 3 or X.shape != (len(X), len(X)):
+        return False
+    return bool(X.any() and not X.diagonal().any() and np.all(X >= 0.0) and np.all(X == X.T))
 
 
 def same_pairs(rows: np.ndarray) -> np.ndarray:
@@ -53,6 +61,23 @@ def check_label_objects(y: Any, known: np.ndarray | None = None) -> None:
             f"got {type(label).__name__} in an array of {labels.dtype}, {label!r} at position {k}: "
             f"{advice}."
         )
+
+
+def as_indices(values: Any) -> np.ndarray:
+    """Return an array, of int64 where its cells are whole numbers of pandas' own integers."""
+    values = np.asarray(values)
+    whole = values.dtype == object and all(
+        isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.ravel()
+    )
+    return values.astype(np.int64) if whole else values
+
+
+def in_order(values: Any, objects: list) -> Any:
+    """Return what a dict, or a series or frame with the objects as its index, says of each."""
+    if isinstance(values, Mapping):
+        return [values[name] for name in objects if name in values]
+    indexed = hasattr(values, "loc") and values.index.is_unique
+    return values.loc[objects] if indexed and set(values.index) == set(objects) else values
 
 
 def check_format(result_format: Any) -> None:

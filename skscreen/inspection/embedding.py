@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import orthogonal_procrustes
+from scipy.special import ndtri
 from sklearn.utils import check_scalar
 
+from skscreen.core.inputs import in_order
 from skscreen.inspection.images import draw_images, read_images
 from skscreen.inspection.labels import place_labels
 from skscreen.inspection.style import (
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
 
 # Number of corners of an ellipse.
 _ELLIPSE = 72
+# Smallest and largest letters of names beside rows.
+_LETTERS = (3.0, 8.3)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddingDisplay(Display):
     """Show the points of an embedding in the plane, with names or with colours for classes.
 
+    Points of one component, a scale, are in rows one above the other, with their names on the left.
     An embedding with more than two components is projected onto its two principal axes, and the
     share of the spread (squared distances from the centre) that this shows is written below.
     Distances are to scale; the axes have no unit, and directions no meaning.
@@ -43,7 +48,7 @@ class EmbeddingDisplay(Display):
 
     Parameters
     ----------
-    points : ndarray of shape (n_objects, 2)
+    points : ndarray of shape (n_objects, 2) or (n_objects, 1)
     names : sequence of str, default=None
         Names, written next to the points where there is room: no name covers another, a point or
         the frame. How many have no room is written below.
@@ -54,12 +59,12 @@ class EmbeddingDisplay(Display):
         place of a dot.
     classes : ndarray of shape (n_objects,), default=None
         Class of each object, shown by colour and marker.
-    reference : ndarray of shape (n_objects, 2), default=None
+    reference : ndarray of the shape of `points`, default=None
         Other positions of the same objects, joined to their points by lines.
     reference_name : str, default="reference"
         Name of the reference in the legend.
-    ellipses : ndarray of shape (n_objects, 2, 2), default=None
-        Semi-axes, in columns, of an ellipse around each point; NaN for none.
+    ellipses : ndarray of shape (n_objects, 2, 2) or (n_objects, 1, 1), default=None
+        Semi-axes, in columns, of an ellipse around each point, or half an interval; NaN for none.
     share : float, default=1.0
         Share of the spread that the plane shows.
 
@@ -106,8 +111,8 @@ class EmbeddingDisplay(Display):
 
         Parameters
         ----------
-        estimator : OrdinalEmbedding
-            An estimator with `embedding_`, of at least two components.
+        estimator : OrdinalEmbedding or DifferenceScaling
+            An estimator with `embedding_`.
         images : str, path, or sequence of ndarray or path, default=None
             A picture for each object in place of its dot: a folder with files that are called as
             the objects are ("cup.png" for "cup" or "cup.png"), or pictures or their files in the
@@ -120,7 +125,7 @@ class EmbeddingDisplay(Display):
         classes : array-like of shape (n_objects,), default=None
             Class of each object, shown by colour and marker. A series whose index are the names of
             the objects may have them in any order, and so may a dict.
-        reference : array-like of shape (n_objects, 2), default=None
+        reference : array-like of shape (n_objects, 2) or (n_objects, 1), default=None
             Other positions of the same objects. The points are aligned with them by shifting,
             scaling, rotating and reflecting (Procrustes). A frame whose index are the names of the
             objects may have them in any order, and so may a dict.
@@ -145,13 +150,11 @@ class EmbeddingDisplay(Display):
         NotFittedError
             If `estimator` is not fitted.
         ValueError
-            If there are fewer than two components, if names, images, classes or finite positions
+            If names, images, classes or finite positions
             are missing for some objects, or if `regions` has fewer than three samples.
         """
         check_learned(estimator, "embedding_", "OrdinalEmbedding")
         points = np.asarray(estimator.embedding_, dtype=float)
-        if points.shape[1] < 2:
-            raise ValueError("`estimator` has one component: a map needs at least two.")
         # The points and their other places, which are transformed together.
         layers = points[None]
         if regions is not None:
@@ -168,7 +171,7 @@ class EmbeddingDisplay(Display):
             names = _names_of(estimator)
         pictures = None if images is None else read_images(images, estimator, len(points))
         objects = getattr(estimator, "objects_", np.arange(len(points))).tolist()
-        classes, reference = (_in_order(values, objects) for values in (classes, reference))
+        classes, reference = (in_order(values, objects) for values in (classes, reference))
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
             if values is None:
                 continue
@@ -182,9 +185,11 @@ class EmbeddingDisplay(Display):
             try:
                 reference = np.asarray(reference, dtype=float)
             except (TypeError, ValueError):
-                raise ValueError("`reference` must hold numbers, two for each object.") from None
-            if reference.ndim != 2 or reference.shape[1] != 2:
-                raise ValueError(f"`reference` must have two columns, got {reference.shape}.")
+                raise ValueError("`reference` must hold numbers for each object.") from None
+            width = layers.shape[2]
+            if reference.ndim != 2 or reference.shape[1] != width:
+                columns = "two columns" if width == 2 else "one column"
+                raise ValueError(f"`reference` must have {columns}, got {reference.shape}.")
             if not np.isfinite(reference).all():
                 raise ValueError("`reference` must be finite.")
             layers = _turned(layers, reference)
@@ -203,20 +208,24 @@ class EmbeddingDisplay(Display):
     def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""
         self.reference_scatter_ = self.ellipses_ = None
-        if self.ellipses is not None:
-            self.ellipses_ = self._plot_ellipses(ax)
-        if self.reference is not None:
-            for point, other in zip(self.points, self.reference, strict=True):
+        points, reference, ellipses = self.points, self.reference, self.ellipses
+        if points.shape[1] == 1:
+            points, reference, ellipses = _in_rows(points, reference, ellipses)
+        else:
+            ax.set_aspect("equal", adjustable="datalim")
+        if ellipses is not None:
+            self.ellipses_ = _plot_ellipses(ax, points, ellipses)
+        if reference is not None:
+            for point, other in zip(points, reference, strict=True):
                 ax.plot(*np.stack([point, other], axis=1), color="0.7", linewidth=0.8, zorder=1)
             self.reference_scatter_ = ax.scatter(
-                self.reference[:, 0], self.reference[:, 1], s=22, facecolor="white",
+                reference[:, 0], reference[:, 1], s=22, facecolor="white",
                 edgecolor=GREY, zorder=4, label=self.reference_name,
             )  # fmt: skip
-        self.scatters_ = scatter_classes(ax, self.points, self.classes, "embedding", s=24, zorder=5)
-        ax.set_aspect("equal", adjustable="datalim")
+        self.scatters_ = scatter_classes(ax, points, self.classes, "embedding", s=24, zorder=5)
         ax.margins(0.08)
         ax.set(xticks=[], yticks=[])
-        if self.classes is not None or self.reference is not None:
+        if self.classes is not None or reference is not None:
             legend_above(ax, ncols=8)
         # Room for the notes, before names are placed by where everything is.
         ax.set_xlabel(" ", fontsize="small", color=GREY)
@@ -224,31 +233,50 @@ class EmbeddingDisplay(Display):
         marker = 3.0
         self.images_: list[Any] = []
         if self.images is not None:
-            self.images_, marker = draw_images(ax, self.points, self.images)
+            self.images_, marker = draw_images(ax, points, self.images)
         self.texts_ = []
-        if self.names is not None:
+        if self.names is not None and self.points.shape[1] == 1:
+            room = 72.0 * ax.bbox.height / ax.figure.canvas.figure.dpi / len(points)
+            size = float(np.clip(0.8 * room, *_LETTERS))
+            ax.set_yticks(points[:, 1], list(map(str, self.names)), fontsize=size)
+            ax.tick_params(axis="y", length=0)
+            self.texts_ = ax.get_yticklabels()
+        elif self.names is not None:
             self.texts_ = place_labels(
-                ax, self.points, self.names, self.reference, marker=marker, every=self.every_name
+                ax, points, self.names, reference, marker=marker, every=self.every_name
             )
             left_out = len(self.names) - len(self.texts_)
             if left_out:
                 notes.append(f"{left_out} of {len(self.names)} names have no room")
         ax.set_xlabel("; ".join(notes) or " ")
 
-    def _plot_ellipses(self, ax: Axes) -> Any:
-        from matplotlib.collections import PolyCollection
 
-        angles = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE, endpoint=False)
-        circle = np.stack([np.cos(angles), np.sin(angles)])
-        ellipses = np.asarray(self.ellipses)
-        known = np.isfinite(ellipses).all(axis=(1, 2))
-        outlines = self.points[known, :, None] + ellipses[known] @ circle
-        faces = PolyCollection(
-            outlines.transpose(0, 2, 1), facecolor=(0.5, 0.5, 0.5, 0.1), edgecolor="0.6",
-            linewidth=0.7, zorder=0,
-        )  # fmt: skip
-        ax.add_collection(faces)
-        return faces
+def _plot_ellipses(ax: Axes, points: np.ndarray, ellipses: np.ndarray) -> Any:
+    from matplotlib.collections import PolyCollection
+
+    angles = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE, endpoint=False)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    ellipses = np.asarray(ellipses)
+    known = np.isfinite(ellipses).all(axis=(1, 2))
+    outlines = points[known, :, None] + ellipses[known] @ circle
+    faces = PolyCollection(
+        outlines.transpose(0, 2, 1), facecolor=(0.5, 0.5, 0.5, 0.1), edgecolor="0.6",
+        linewidth=0.7, zorder=0,
+    )  # fmt: skip
+    ax.add_collection(faces)
+    return faces
+
+
+def _in_rows(
+    points: np.ndarray, reference: np.ndarray | None, ellipses: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return points, reference and intervals of a scale with a row of the figure for each point."""
+    rows = np.argsort(np.argsort(points[:, 0], kind="stable")).astype(float)
+    points = np.column_stack([points, rows])
+    reference = None if reference is None else np.column_stack([reference, rows])
+    if ellipses is not None:
+        ellipses = np.pad(ellipses, ((0, 0), (0, 1), (0, 1)))
+    return points, reference, ellipses
 
 
 def _names_of(estimator: Any) -> Sequence | None:
@@ -257,14 +285,6 @@ def _names_of(estimator: Any) -> Sequence | None:
     if objects is None or np.array_equal(objects, np.arange(len(objects))):
         return None
     return objects.tolist()
-
-
-def _in_order(values: Any, objects: list) -> Any:
-    """Return what a dict, or a series or frame with the objects as its index, says of each."""
-    if isinstance(values, Mapping):
-        return [values[name] for name in objects if name in values]
-    indexed = hasattr(values, "loc") and values.index.is_unique
-    return values.loc[objects] if indexed and set(values.index) == set(objects) else values
 
 
 def _in_plane(layers: np.ndarray) -> tuple[np.ndarray, float]:
@@ -308,12 +328,13 @@ def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.n
 
 def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
     """Semi-axes of ellipses that hold a share of normal distributions, from samples of these."""
-    # Where |z|^2 of two normal variables has the level: that of chi-squared with 2 degrees is a
-    # log.
+    # Where |z|^2 of two normal variables has the level, a log, or that of one.
     off = places - places.mean(axis=0)
     covariances = np.einsum("sni,snj->nij", off, off) / (len(places) - 1)
     known = np.isfinite(covariances).all(axis=(1, 2))
     variances, axes = np.full(places.shape[1:], np.nan), np.full(covariances.shape, np.nan)
     variances[known], axes[known] = np.linalg.eigh(covariances[known])
-    sizes = np.sqrt(np.maximum(variances, 0.0) * -2.0 * np.log1p(-level))
+    one = places.shape[2] == 1
+    square = ndtri(0.5 + 0.5 * level) ** 2 if one else -2.0 * np.log1p(-level)
+    sizes = np.sqrt(np.maximum(variances, 0.0) * square)
     return axes * sizes[:, None, :]

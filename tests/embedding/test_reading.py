@@ -253,7 +253,7 @@ def test_votes_and_ranks_go_by_the_labels_of_their_objects():
     assert len(without) == 60 * 3
     assert triplets_from_ranking(table, pd.DataFrame(holes).astype("Int64")).tolist() == without
     assert triplets_from_ranking(table, np.ma.masked_array(RANKS, RANKS == 4)).tolist() == without
-    with pytest.raises(ValueError, match="must be one column of responses, or votes, finite"):
+    with pytest.raises(ValueError, match="votes must hold numbers, 0 where there is none"):
         triplets_from_votes(X, [[1, np.nan, 0], [1, 0, 0]])
 
 

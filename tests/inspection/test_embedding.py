@@ -86,6 +86,23 @@ def test_more_components_are_shown_along_the_principal_axes():
     assert variances[0] >= variances[1]
 
 
+def test_points_of_one_component_have_rows_of_their_own():
+    scale = POINTS[:, :1]
+    regions = scale + np.linspace(-1.0, 1.0, 41)[:, None, None]
+    display = EmbeddingDisplay.from_estimator(
+        fitted(scale), names=NAMES, reference=-2.0 * scale, regions=regions, level=0.5
+    )
+    assert [text.get_text() for text in display.texts_] == list(NAMES)
+    assert_allclose(display.points, -2.0 * scale)
+    places = display.scatters_[0].get_offsets()
+    assert_array_equal(places[:, 0], display.points[:, 0])
+    assert_array_equal(np.argsort(places[:, 1]), np.argsort(places[:, 0]))
+    # Half of a normal distribution is within 0.6745 standard deviations.
+    half = 0.67449 * 2.0 * np.std(np.linspace(-1.0, 1.0, 41), ddof=1)
+    widths = [np.ptp(path.vertices, axis=0) for path in display.ellipses_.get_paths()]
+    assert_allclose(widths, np.tile([2.0 * half, 0.0], (len(scale), 1)), rtol=1e-4, atol=1e-12)
+
+
 def test_given_axes_are_used_and_drawn_on_again():
     _, (first, second) = plt.subplots(1, 2)
     display = EmbeddingDisplay.from_estimator(fitted(), ax=first)
@@ -97,7 +114,7 @@ def test_given_axes_are_used_and_drawn_on_again():
 @pytest.mark.parametrize(
     ("points", "options", "message"),
     [
-        (POINTS[:, :1], {}, "one component"),
+        (POINTS[:, :1], {"reference": POINTS}, "`reference` must have one column"),
         (POINTS, {"names": NAMES[:3]}, "`names` has 3 entries, but there are 6 objects"),
         (POINTS, {"classes": [1, 2]}, "`classes` has 2 entries"),
         (POINTS, {"reference": POINTS[:, :1]}, "`reference` must have two columns"),
