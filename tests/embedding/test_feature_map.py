@@ -53,6 +53,14 @@ def test_new_points_have_no_map_yet():
         fitted.map_features(np.zeros((2, 2)))
 
 
+def test_features_in_frames_go_by_the_names_of_objects():
+    names = np.array([f"o{k}" for k in range(30)])
+    frame = pd.DataFrame(POINTS, index=names, columns=["x", "y"])
+    fitted = model(max_iter=3).fit(names[T])
+    expected = fitted.fit_features(frame.loc[fitted.objects_]).map_features(frame)
+    assert_array_equal(fitted.fit_features(frame).map_features(frame), expected)
+
+
 def test_features_of_any_size():
     fitted = model(max_iter=3).fit(T)
     F = np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2))

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.floats import SQUARABLE
+from skscreen.core.inputs import in_order
 from skscreen.core.memory import check_kernel_memory
 from skscreen.embedding.tools.fitted import Fitted
 
@@ -29,6 +30,8 @@ class FeatureMapMixin(Fitted):
         Parameters
         ----------
         F : array-like of shape (n_objects, n_features)
+            A row for each of `objects_`. A frame whose index are these may have them in any order,
+            and so may a dict.
         alpha : float, default=0.1
             Strength of the ridge, > 0.
         gamma : float, optional
@@ -47,6 +50,7 @@ class FeatureMapMixin(Fitted):
         """
         check_is_fitted(self)
         check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
+        F = in_order(F, self.objects_.tolist())
         frame = _Frame().fit(F, self.compared_)
         F = frame.transform(F)[self.compared_]
         check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
