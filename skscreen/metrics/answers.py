@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array
 
+from skscreen.core.inputs import in_order
 from skscreen.embedding.problem.answers import Layout, check_total, read_answers
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.reading.responses import check_response
@@ -130,7 +131,8 @@ def noise_ceiling(
     if not isinstance(oddoneout, bool | np.bool_):
         raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
     lead = odd if oddoneout else pivot
-    layout = Layout(columns, lead, check_response(response), choice=bool(oddoneout))
+    # Answers that are all reversed agree as often.
+    layout = Layout(columns, lead, check_response(response), bool(oddoneout), zero_is_no=True)
     return ceiling_of(read_votes(X, y, layout, sample_weight, groups))
 
 
@@ -140,6 +142,7 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     Parameters
     ----------
     X, Y : array-like of shape (n_objects, n_components)
+        Frames may have the same objects as index in different orders.
 
     Returns
     -------
@@ -152,6 +155,7 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     ValueError, TypeError
         For invalid arguments, or if all points of one are the same; the message names the argument.
     """
+    Y = in_order(Y, X.index.tolist()) if hasattr(X, "loc") and hasattr(Y, "loc") else Y
     X = check_array(X, dtype=np.float64, input_name="X")
     Y = check_array(Y, dtype=np.float64, input_name="Y")
     if X.shape != Y.shape:

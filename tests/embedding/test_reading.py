@@ -99,6 +99,7 @@ QUADRUPLETS = np.array([RNG.choice(N, 4, replace=False) for _ in range(300)])
         (QUADRUPLETS, np.arange(300) % 2 + 1.0),
         (SHOWN[:, [1, 2, 0]], np.where(FIRST, "1", "2")),
         (SHOWN, np.where(np.arange(M) == 7, -1, np.where(FIRST, 1, 2))),
+        (SHOWN, np.where(np.arange(M) == 7, 99, np.where(FIRST, 1, 2))),
     ],
 )
 def test_1_and_2_are_no_counts(X, y):
@@ -116,14 +117,54 @@ def test_levels_of_the_first_stimulus_are_not_those_of_the_first_attribute():
         DifferenceScaling(model="additive").fit(frame[["G1", "B1", "G2", "B2"]], greater)
     mixed = DifferenceScaling(model="additive", reg=1e-3, columns=["G1", "G2", "B1", "B2"])
     assert mixed.fit(frame[["G1", "B1", "G2", "B2"]], greater).deviance_ == fit.deviance_
-    with pytest.raises(ValueError, match="pass y == 1 then"):
+    with pytest.raises(ValueError, match=r"pass y == 1 if 1 says .*, y == 2 if 2 does"):
         DifferenceScaling(model="additive").fit(frame, 2 - greater)
 
 
-@pytest.mark.parametrize(
-    "hole",
-    [None, np.nan, pd.NA, pd.NaT, "", " ", "nan", "NA", "N/A", "None", "null", "-1", -1, -99],
-)
+@pytest.mark.parametrize("X", [SHOWN, NAMED, QUADRUPLETS], ids=["ids", "names", "quadruplets"])
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_0_and_1_are_no_or_the_first_of_two(X, kind):
+    first = FIRST if len(X) == M else np.arange(len(X)) % 3 > 0
+    y = first.astype(int).astype(kind)
+    with pytest.raises(ValueError, match=r"2 ways: pass response='sign' if 1 .*; or y == 0 if 0"):
+        OrdinalEmbedding().fit(X, y)
+    assert answers_of(X, y, response="sign") == answers_of(X, first)
+    if len(X) == M:
+        # Both are the same answers to MLDS, and agree equally often.
+        twice, again = np.vstack([X, X]), np.append(y, y)
+        assert noise_ceiling(twice, again).lower == 1.0
+
+
+@pytest.mark.parametrize("code", [99, -99, 9])
+def test_codes_of_missing_answers_are_no_counts(code):
+    y = np.where(FIRST, 1, -1)
+    y[[3, 8]] = code
+    with pytest.raises(ValueError, match=f"seems to hold 1 and -1, and {code} where the answer"):
+        OrdinalEmbedding().fit(SHOWN, y)
+    counts = answers_of(SHOWN, y, response="count")
+    assert sum(counts.values()) == M - 2 + 2 * abs(code)
+
+
+def test_numbers_of_columns_that_are_labels_of_others():
+    frame = pd.DataFrame(NAMES[TRIALS], columns=[2, 0, 1])
+    with pytest.raises(ValueError, match="may be either: pass the chosen objects, or give"):
+        OrdinalEmbedding(loss="oddoneout").fit(frame, ODD)
+    expected = answers_of(NAMES[TRIALS], ODD, loss="oddoneout")
+    assert answers_of(frame, NAMES[TRIALS[np.arange(M), ODD]], loss="oddoneout") == expected
+    # Labels that can be nothing else, and columns of an array.
+    frame.columns = [1, 2, 3]
+    assert answers_of(frame, ODD + 1, loss="oddoneout") == expected
+    table = np.column_stack([WORKER, TRIALS])
+    told = answers_of(table, ODD + 1, loss="oddoneout", columns=[1, 2, 3])
+    assert told == answers_of(table, ODD, loss="oddoneout", columns=[1, 2, 3])
+    with pytest.raises(ValueError, match="y must hold columns of X"):
+        OrdinalEmbedding(loss="oddoneout").fit(NAMES[TRIALS], ODD == 0)
+
+
+HOLES = [None, np.nan, pd.NA, pd.NaT, "", " ", "nan", "NA", "N/A", "None", "null", -1, -99]
+
+
+@pytest.mark.parametrize("hole", [*HOLES, "undefined", "-1", "-99"])
 def test_no_code_of_a_missing_answer_is_an_object(hole):
     X = NAMED.astype(object)
     X.iloc[7, 2] = hole

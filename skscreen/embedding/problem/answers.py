@@ -52,13 +52,17 @@ class Layout(NamedTuple):
     # Whether one of all objects of a row is chosen, as the odd one out is; else one of two objects
     # is nearer to a third, or one of two pairs nearer to each other.
     choice: bool = False
+    # Whether 0 in y is known to be the reverse of 1, as in files of MLDS, where 0 and 1 are also
+    # the first and the second pair.
+    zero_is_no: bool = False
 
     @classmethod
     def of(cls, model: Any, response: str | None = None) -> "Layout":
         """Return what an estimator was told."""
-        choice = getattr(model, "loss", None) == "oddoneout"
+        loss = getattr(model, "loss", None)
+        choice = loss == "oddoneout"
         lead = model.odd if choice else model.pivot
-        return cls(model.columns, lead, response or model.response, choice)
+        return cls(model.columns, lead, response or model.response, choice, loss is None)
 
 
 class Trials(NamedTuple):
@@ -164,7 +168,7 @@ def _arranged(table: Table, y: Any, layout: Layout) -> Trials:
     n_rows, width = codes.shape
     rows, chosen = np.arange(n_rows), np.array([[lead if layout.choice else options[0]]])
     if y is not None:
-        choices, response = read_choices(y, table, options, response)
+        choices, response = read_choices(y, table, options, response, zero_is_no=layout.zero_is_no)
         weights, chosen = choices.weights, choices.options[:, None]
         if choices.rows is not None:
             rows, codes = choices.rows, codes.take(choices.rows, axis=0)

@@ -18,8 +18,8 @@ from skscreen.embedding.problem.reading.table import (
 
 # If y names an option in a larger share of rows, it is not taken for counts.
 _MOST = 0.9
-# If -1 is in a smaller share of rows, it may stand for a missing answer.
-_FEW = 0.2
+# Sizes of numbers that, as -1, stand for a missing answer in a smaller share of rows than this.
+_CODES, _FEW = (9, 99, 999, 9999), 0.2
 # Objects that were shown in all rows, less likely by chance than this, are the chosen ones.
 _CHANCE = 1e-6
 
@@ -37,11 +37,13 @@ class Unreadable(ValueError):
 
 
 def read_choices(
-    y: Any, table: Table, options: list[int], response: str, readings: tuple[str, ...] | None = None
-) -> tuple[Choices, str]:
+    y: Any, table: Table, options: list[int], response: str,
+    readings: tuple[str, ...] | None = None, *, zero_is_no: bool = True,
+) -> tuple[Choices, str]:  # fmt: skip
     """Return the choices between columns (first ones of pairs) that y holds, and its reading.
 
-    "auto" tries `readings`, and takes what one of them can read, or all in the same way.
+    "auto" tries `readings`, and takes what one of them can read, or all in the same way; 0 and 1
+    only where it is known that 0 is "no", not the first of two options.
     """
     values = _one_column(y)
     if values is None:
@@ -76,6 +78,12 @@ def read_choices(
         _refuse_counts(said, table, options, " ".join(reasons))
     if "chosen" in found and _surely_chosen(said, table, options):
         return found["chosen"], "chosen"
+    if list(found) == ["sign"] and 0 in said.names and not zero_is_no:
+        raise ValueError(
+            "y holds 0 and 1, which can be read in 2 ways: pass response='sign' if 1 says that an "
+            "answer is as its row of X says; or y == 0 if 0 does, as where it is the first of two "
+            "options, of which 1 is the second."
+        )
     first, *others = found.values()
     if not all(_same(first, other) for other in others):
         calls = ", or ".join(f"response={name!r} if it holds {MEANINGS[name]}" for name in found)
@@ -101,15 +109,24 @@ def _as_told(y: Table, table: Table, options: list[int], response: str) -> Choic
 
 def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> None:
     """Raise where what can be read as counts only is rather a choice."""
-    what, values, chosen = "", y.names[y.codes[:, 0]], y.names[y.names != -1]
+    what, values = "", y.names[y.codes[:, 0]]
+    coded = np.isin(np.abs(values), _CODES)
+    said = set(values[~coded].tolist())
+    choice = said - {-1} == {1, 2} and np.mean(coded | (values == -1)) < _FEW
     pairs = _are_pairs(table, options)
     if not pairs and _matches(y, table, options).any(axis=1).mean() > _MOST:
         # A few choices that were not shown do not make counts of objects.
         what = "objects"
-    elif np.array_equal(chosen, [1, 2]) and np.mean(values == -1) < _FEW:
-        what = "which of two was chosen, 1 or 2 (pass y == 1 then)"
-        if len(chosen) < len(y.names):
-            what += ", and -1 where the answer is missing"
+    elif choice or (said <= {1, -1} and 0.0 < coded.mean() < _FEW):
+        what = "1 and -1"
+        if choice:
+            what = (
+                "which of two was chosen, 1 or 2 (pass y == 1 if 1 says that an answer is as its "
+                "row of X says, y == 2 if 2 does)"
+            )
+        answers = (1, 2) if choice else (1, -1)
+        if codes := [str(name) for name in y.names.tolist() if name not in answers]:
+            what += f", and {', '.join(codes)} where the answer is missing"
     if what:
         raise ValueError(
             f"y can be read as counts, but seems to hold {what}. {reasons} If y holds counts, pass "
@@ -144,21 +161,27 @@ def _one_column(y):
 
 def _position(y: Table, table: Table, options: list[int]) -> Choices:
     names, labels = y.names.tolist(), table.labels
-    if not are_numbers(y.names) and set(names) <= set(labels):
-        places = [labels.index(name) for name in names]
-    else:
-        places = names if y.names.dtype.kind in "iu" else [-1]
-    if not set(places) <= set(options):
+    numbers = names if y.names.dtype.kind in "iu" else []
+    ways = [numbers] if numbers and set(numbers) <= set(options) else []
+    # True and False equal 1 and 0.
+    if y.names.dtype.kind != "b" and set(names) <= {labels[option] for option in options}:
+        ways.append([labels.index(name) for name in names])
+    shown = ", ".join(map(str, options))
+    if labels != list(range(len(labels))):
+        shown += f", or their labels {', '.join(repr(labels[option]) for option in options)}"
+    if not ways:
         hint = ""
-        if set(places) == {0, 1} and len(options) == 2:
+        if set(numbers) == {0, 1} and len(options) == 2:
             hint = ": pass y + 1 if 0 is the first of them"
-        elif places[0] == 1 and set(places) <= {option + 1 for option in options}:
-            hint = f"; got 1 to {max(places)}: pass y - 1 if columns are counted from 1"
-        shown = ", ".join(map(str, options))
-        if labels != list(range(len(labels))):
-            shown += f", or their labels {', '.join(repr(labels[option]) for option in options)}"
+        elif numbers and numbers[0] == 1 and set(numbers) <= {option + 1 for option in options}:
+            hint = f"; got 1 to {numbers[-1]}: pass y - 1 if columns are counted from 1"
         raise Unreadable(f"y must hold columns of X that can be chosen, {shown}{hint}.")
-    return Choices(None, np.array(places)[y.codes[:, 0]])
+    if ways[-1] != ways[0]:
+        raise Unreadable(
+            f"y must say which columns of X were chosen, {shown}, but its numbers may be either: "
+            "pass the chosen objects, or give the columns of X names."
+        )
+    return Choices(None, np.array(ways[0])[y.codes[:, 0]])
 
 
 def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
