@@ -22,6 +22,7 @@ from skscreen.embedding.problem.reading.table import (
     read_column,
     read_numbers,
     read_table,
+    refuse_coded,
 )
 
 __all__ = [
@@ -215,13 +216,17 @@ def triplets_from_ranking(
     values = read_numbers(
         ranks, [label for place, label in enumerate(table.labels) if place != lead]
     )
-    if values is None:
-        raise ValueError("ranks must hold numbers; NaN where there is none.")
+    if values is None or _are_booleans(ranks):
+        raise ValueError(
+            "ranks must hold numbers; NaN where there is none. Choices of the nearest objects go "
+            "to triplets_from_multiselect."
+        )
     if values.shape != (n_trials, width - 1):
         raise ValueError(
             f"ranks must have shape ({n_trials}, {width - 1}), one for each object of X but the "
             f"pivot, got {values.shape}."
         )
+    refuse_coded(values, "ranks")
     # All pairs of objects of a trial; comparisons with NaN are False.
     trial, near, far = np.nonzero(values[:, :, None] < values[:, None, :])
     return np.stack([names[trial, 0], names[trial, near + 1], names[trial, far + 1]], axis=1)
@@ -266,8 +271,11 @@ def triplets_from_votes(
 [1.0, 1.0, 5.0, 5.0])
     """
     values = read_numbers(votes, [])
-    if values is None or values.ndim != 2:
-        raise ValueError("votes must hold numbers, a column for each column of objects.")
+    if values is None or values.ndim != 2 or not np.isfinite(values).all():
+        raise ValueError(
+            "votes must hold numbers, 0 where there is none, and a column for each column of "
+            "objects."
+        )
     layout = Layout(columns, None, "count", choice=True)
     trials = read_trials(X, votes, layout, declared=False)
     triplets, weights = _odd_last(trials.named()), np.asarray(trials.weights)
@@ -314,6 +322,7 @@ def triplets_from_ratings(
     [['car', 'dog', 'cat'], ['cat', 'dog', 'car'], ['dog', 'cat', 'car']]
     """
     table = read_table(X)
+    refuse_codes(table)
     if table.codes.shape[1] != 2:
         raise ValueError(
             f"X must have two columns, the objects of each pair, got shape {table.codes.shape}; "
@@ -328,7 +337,9 @@ def triplets_from_ratings(
             f"ratings must be numbers, got {values.names.tolist()[-1]!r}: leave other answers out, "
             "and convert strings, as ratings.astype(float) does."
         )
-    rating = values.names[values.codes[:, 0]] * (-1.0 if dissimilarity else 1.0)
+    rating = values.names[values.codes[:, 0]].astype(np.float64)
+    refuse_coded(rating, "ratings")
+    rating *= -1.0 if dissimilarity else 1.0
     group = 0 if groups is None else read_column(groups, n, "groups", "participant").codes[:, 0]
     # Each rating from either of its two objects; those of one participant and object together.
     key = np.concatenate([group * len(table.names) + column for column in table.codes.T])
@@ -345,6 +356,11 @@ def triplets_from_ratings(
     codes = np.concatenate(rows)
     different = (codes[:, 0] != codes[:, 1]) & (codes[:, 0] != codes[:, 2])
     return table.names[codes[different & (codes[:, 1] != codes[:, 2])]]
+
+
+def _are_booleans(values) -> bool:
+    """Whether cells are True and False alone."""
+    return all(isinstance(cell, bool | np.bool_) for cell in np.asarray(values).ravel().tolist())
 
 
 def _chosen_first(X, y, response, odd, columns) -> np.ndarray:

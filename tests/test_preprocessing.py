@@ -11,6 +11,7 @@ from skscreen.preprocessing import (
     triplets_from_multiselect,
     triplets_from_oddoneout,
     triplets_from_ranking,
+    triplets_from_ratings,
     triplets_from_votes,
 )
 
@@ -110,3 +111,27 @@ def test_rankings():
 def test_wrong_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("code", [-1, -99, 99, 999])
+def test_codes_of_missing_answers_are_no_ranks(code):
+    ranks = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]])
+    expected = triplets_from_ranking(TRIALS, ranks).tolist()
+    assert triplets_from_ranking(TRIALS, ranks - 1.0).tolist() == expected
+    assert triplets_from_ranking(TRIALS, ranks - 2.0).tolist() == expected
+    ranks[1, 2] = code
+    pairs = TRIALS[:, :2].repeat(3, axis=0)
+    for call in (lambda r: triplets_from_ranking(TRIALS, r),
+                 lambda r: triplets_from_ratings(pairs, r.ravel())):  # fmt: skip
+        with pytest.raises(ValueError, match=f"has {code} in row .* pass ra(nks|tings) \\+ 1"):
+            call(ranks)
+        call(ranks + 1)
+
+
+def test_what_holds_no_numbers_or_objects_is_named():
+    with pytest.raises(ValueError, match=r"ranks must hold numbers; .* triplets_from_multiselect"):
+        triplets_from_ranking(TRIALS, np.eye(3, dtype=bool))
+    with pytest.raises(ValueError, match="votes must hold numbers, 0 where there is none"):
+        triplets_from_votes(TRIALS, np.where(np.eye(3, 4) > 0, np.nan, 1.0))
+    with pytest.raises(ValueError, match="got 'NA' in row 1, column 1"):
+        triplets_from_ratings([["a", "b"], ["a", "NA"]], [1, 2])

@@ -175,6 +175,12 @@ def test_names_and_positions_are_not_mixed_up():
         by_name.predict(tensor())
 
 
+def test_new_names_that_differ_in_capitals_are_told():
+    fit = OrdinalEmbedding(random_state=0).fit([["cat", "dog", "cow"], ["dog", "cow", "cat"]])
+    with pytest.warns(UserWarning, match="objects 'cow' and 'Cow' differ in spaces or capitals"):
+        fit.place([["Cow", "dog", "cat"]])
+
+
 def test_names_of_several_kinds_keep_the_order_in_which_they_occur():
     rows = [["b", 1, ("x", 2)], [1, "b", ("x", 2)]]
     table = read_table(rows)

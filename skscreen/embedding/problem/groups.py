@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
+from skscreen.embedding.problem.reading.objects import warn_alike
 from skscreen.embedding.problem.reading.table import read_column
 
 
 def read_groups(groups: Any, n_rows: int) -> np.ndarray:
     """Return a code from 0 on for the group of each row of X, of shape (n_rows,)."""
-    codes = read_column(groups, n_rows, "groups", "participant").codes[:, 0]
-    codes = np.unique(codes, return_inverse=True)[1]
+    table = read_column(groups, n_rows, "groups", "participant")
+    warn_alike(table.names, "participants")
+    codes = np.unique(table.codes[:, 0], return_inverse=True)[1]
     if codes.max() == 0:
         raise ValueError("groups must name at least two participants, got one.")
     return codes

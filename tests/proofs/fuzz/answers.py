@@ -61,7 +61,7 @@ def fuzz_preprocessing(inputs: Inputs) -> None:
     select = inputs.junk("select", select)
     # Columns may be objects too.
     done = call(triplets_from_multiselect, X, select, ranked, response="position")
-    ranks = inputs.junk("ranks", inputs.pick(None, np.round(rng.normal(size=plain[:, 1:].shape))))
+    ranks = inputs.junk("ranks", inputs.pick(None, np.round(4.0 * rng.random(plain[:, 1:].shape))))
     call(triplets_from_ranking, X, ranks)
     votes = inputs.junk(
         "votes", inputs.pick(rng.integers(3, size=plain.shape), np.ones(plain.shape))

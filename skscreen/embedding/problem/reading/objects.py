@@ -20,7 +20,9 @@ _SHOWN = 3
 # With more objects per cell than this, whole numbers are taken for identifiers, not for positions.
 _OBJECTS_PER_CELL = 100
 # Words for a missing answer, as tables of other programs have them.
-_MISSING = {"-1", "nan", "NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null"}
+_MISSING = {
+    "nan", "NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null", "undefined",
+}  # fmt: skip
 # Numbers that differ by less than this share of the largest are the same object.
 _SAME = 1e-9
 
@@ -44,7 +46,7 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
                 "objects must be given if X holds names: all names in their order, for example "
                 "DifferenceScaling(objects=['none', 'weak', 'strong'])."
             )
-        _warn_alike(names)
+        warn_alike(names)
         return names
     if ordered:
         return names
@@ -97,7 +99,11 @@ def refuse_codes(table: Table, input_name: str = "X") -> None:
     if are_numbers(table.names):
         codes = (table.names == -1) & (table.names[0] == -1) & (table.names.dtype.kind in "iu")
     else:
-        codes = np.array([_is_code(name) for name in table.names.tolist()])
+        written = as_written(table.names)
+        # Levels, as "-30" and "30", are all numbers.
+        names = np.isnan(written).any()
+        codes = (written == -1) | (names & (written < 0))
+        codes |= [_is_code(name) for name in table.names.tolist()]
     if codes.any():
         row, column = np.argwhere(codes[table.codes])[0]
         code = table.names.tolist()[table.codes[row, column]]
@@ -143,14 +149,14 @@ def plain(name: Any) -> Any:
     return " ".join(name.split()).casefold() if isinstance(name, str) else name
 
 
-def _warn_alike(names: np.ndarray) -> None:
+def warn_alike(names: np.ndarray, what: str = "objects") -> None:
     """Warn about names that differ in nothing but spaces and capitals."""
     seen: dict[Any, Any] = {}
     for name in names.tolist():
         if (other := seen.setdefault(plain(name), name)) is not name:
             warn_user(
-                f"The objects {other!r} and {name!r} differ in spaces or capitals only, and are "
-                "taken as two objects."
+                f"The {what} {other!r} and {name!r} differ in spaces or capitals only, and are "
+                f"taken as two {what}."
             )
             return
 
@@ -207,7 +213,9 @@ def add_objects(table: Table, objects: np.ndarray) -> np.ndarray:
     whole = new.dtype.kind in "iu" and np.all(new >= 0)
     if len(new) and are_positions(objects) and not whole:
         raise ValueError("X must hold whole numbers >= 0, as those of the fit.")
-    return array_of([*objects.tolist(), *new.tolist()])
+    every = array_of([*objects.tolist(), *new.tolist()])
+    warn_alike(every)
+    return every
 
 
 def _some(names: list) -> str:

@@ -8,6 +8,8 @@ from sklearn.utils import check_array
 
 # Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
 _SAME = 1e-9
+# Codes of missing answers, below and above all numbers that are answers.
+_BELOW, _ABOVE = (-1, -9, -99, -999, -9999), (99, 999, 9999)
 # Larger whole numbers have no exact float.
 _LARGEST_WHOLE = 2.0**53
 
@@ -134,6 +136,23 @@ def read_numbers(values: Any, labels: list) -> np.ndarray | None:
     return cells.astype(np.float64) if cells.dtype.kind in "biuf" else None
 
 
+def refuse_coded(values: np.ndarray, input_name: str) -> None:
+    """Raise where a number is rather a code of a missing answer, as -1 beside 1 to 7, or 99."""
+    known = np.unique(values[~np.isnan(values)])
+    if len(known) < 3:
+        return
+    low, high = known[0], known[-1]
+    code = low if low in _BELOW and known[1] > 0.0 and high > 1.0 else np.nan
+    if high in _ABOVE and high - known[-2] > known[-2] - low:
+        code = high
+    if not np.isnan(code):
+        raise ValueError(
+            f"{input_name} has {code:g} in row {int(np.argwhere(values == code)[0, 0])}, which "
+            "seems to stand for a missing answer: leave it out. If it is an answer, pass "
+            f"{input_name} + 1, as only the order counts."
+        )
+
+
 def as_cells(values: Any) -> np.ndarray:
     """Return an array, in which masked cells are None."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
@@ -200,6 +219,7 @@ def _floats(values: np.ndarray, input_name: str) -> tuple[np.ndarray, np.ndarray
 
 
 def _hashed(cells: list, input_name: str):
+    cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
     try:
         names = list(dict.fromkeys(cells))
     except TypeError as error:
