@@ -401,6 +401,11 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         answers = usable_answers(answers, equal=True)
         if self.pivot is None:
             _warn_of_pivot(answers.rows)
+        if not np.any(answers.rows == 0):
+            warn_user(
+                f"The first of the objects, {self.objects_[0]!s}, is in no answer of X: the scale, "
+                "which is 0 there, says how the others differ from each other only."
+            )
         check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
         learn_columns(self, X, answers.rows.shape[1])
         return judgements_of(answers, n)

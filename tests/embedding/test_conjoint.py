@@ -1,5 +1,7 @@
 """Conjoint models: against a probit model that is written down pair by pair, and its deviances."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -151,6 +153,16 @@ def test_agreement():
 def test_wrong_trials_are_named(options, X, message):
     with pytest.raises(ValueError, match=message):
         DifferenceScaling(**options).fit(X)
+
+
+@pytest.mark.parametrize("labels", ["gloss_left bump_left gloss_right bump_right",
+                                    "S1Gloss S1Bump S2Gloss S2Bump"])  # fmt: skip
+def test_stimuli_side_by_side_are_told_by_their_labels(labels):
+    frame = pd.DataFrame([[1, 2, 2, 1], [1, 1, 2, 2]], columns=labels.split())
+    order = [frame.columns[k] for k in (0, 2, 1, 3)]
+    with pytest.raises(ValueError, match=re.escape(f"Pass columns={order}; or")):
+        DifferenceScaling(model="additive").fit(frame)
+    DifferenceScaling(model="additive", columns=order).fit(frame)
 
 
 def test_conjoint_trials_are_no_quadruplets():

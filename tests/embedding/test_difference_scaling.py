@@ -70,6 +70,12 @@ def test_names_need_an_order():
     assert model.score(names[ROWS]) == DifferenceScaling().fit(ROWS).score(ROWS)
 
 
+def test_a_first_object_that_is_in_no_answer_is_told():
+    with pytest.warns(UserWarning, match="The first of the objects, 0, is in no answer of X"):
+        shifted = DifferenceScaling(objects=N + 1).fit(ROWS + 1)
+    assert shifted.score(ROWS + 1) == DifferenceScaling().fit(ROWS).score(ROWS)
+
+
 def test_too_few_steps_are_told():
     with pytest.warns(ConvergenceWarning, match="1 Newton steps"):
         DifferenceScaling(max_iter=1).fit(ROWS)

@@ -1,5 +1,6 @@
 """Conjoint trials: which of two stimuli, with levels of several attributes, is the greater."""
 
+import re
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from skscreen.embedding.problem.reading.table import Table, are_numbers, read_ta
 from skscreen.embedding.problem.scale import differences
 
 MODELS = ("independent", "additive", "full")
+# Words in labels of columns for the first and the second stimulus.
+_SIDES = {"1", "2", "a", "b", "l", "r", "left", "right", "first", "second", "stim", "s"}
 
 
 class Conjoint(NamedTuple):
@@ -100,7 +103,7 @@ def _n_attributes(table: Table) -> int:
             "those of levels, in this order."
         )
     labels, half = table.labels, width // 2
-    stems = [label.rstrip("12AB_. ") if isinstance(label, str) else None for label in labels]
+    stems = [_stem(label) if isinstance(label, str) else None for label in labels]
     # The order of stimuli, as G1, B1, G2, B2.
     if None not in stems and len(set(stems)) == half and stems[:half] == stems[half:]:
         order = [labels[place] for one in range(half) for place in (one, one + half)]
@@ -110,6 +113,12 @@ def _n_attributes(table: Table) -> int:
             "rename them."
         )
     return half
+
+
+def _stem(label: str) -> str:
+    """Return a label without the words that say which of the two stimuli it is of."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", label)
+    return " ".join(word for word in map(str.lower, words) if word not in _SIDES) or label[0]
 
 
 def _part(table: Table, attribute: int) -> Table:
