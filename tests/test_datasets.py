@@ -67,6 +67,21 @@ def test_wrong_arguments_are_named(options, message):
         make_triplets(POINTS, 10, **options)
 
 
+def test_distances_are_neither_points_nor_similarities():
+    D = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
+    with pytest.raises(ValueError, match=r"pass metric='precomputed'. If it holds points, pass X"):
+        make_triplets(D, 10)
+    assert len(make_triplets(D + 1.0, 10)) == 10
+    for X in (np.exp(-D), -D):
+        with pytest.raises(ValueError, match=r"X must hold distances, .* than 0 itself: .* -X"):
+            make_triplets(X, 10, metric="precomputed")
+    expected = make_triplets(D, 10, metric="precomputed", random_state=0)
+    same = make_triplets(-np.exp(-D), 10, metric="precomputed", random_state=0)
+    assert_array_equal(same, expected)
+    with pytest.raises(ValueError, match=r"one triangle of them: pass X \+ X.T"):
+        make_triplets(np.triu(D), 10, metric="precomputed")
+
+
 def test_the_number_of_triplets_is_a_whole_number():
     with pytest.raises(TypeError, match="n_triplets must be an instance of int"):
         make_triplets(POINTS, 10.5)

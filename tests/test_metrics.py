@@ -62,6 +62,13 @@ def test_procrustes_distance_ignores_what_answers_cannot_tell():
         procrustes_distance(X, X[:5])
 
 
+def test_points_in_frames_go_by_their_index():
+    points = np.random.default_rng(0).normal(size=(5, 2))
+    frame = pd.DataFrame(points, index=list("abcde"))
+    assert procrustes_distance(frame, frame.iloc[::-1]) == pytest.approx(0.0, abs=1e-12)
+    assert procrustes_distance(points, frame.iloc[::-1]) > 0.1
+
+
 def test_retrieval_by_hand():
     assert precision_at_k(RELEVANT, DISTANCES, 1) == 0.5
     assert precision_at_k(RELEVANT, DISTANCES, 2) == 0.5
@@ -231,6 +238,21 @@ def test_queries_and_gallery_are_the_definition(name, junk):
         relevant = (q[:, None] == g) & ~np.isin(q, left_out)[:, None]
         with pytest.warns(UserWarning, match=r"queries, the first of them \d+, have no relevant"):
             assert measure(relevant, distances, k=k) == pytest.approx(np.mean(wanted))
+
+
+def test_distances_are_neither_samples_nor_similarities():
+    Z, labels = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) % 3
+    D, alike = np.linalg.norm(Z[:, None] - Z, axis=2), labels[:, None] == labels
+    expected = mean_average_precision(Z, labels)
+    with pytest.raises(ValueError, match=r"queries must be embedded samples, .* Pass these as"):
+        mean_average_precision(D, labels)
+    apart = D + np.diag(np.full(12, np.inf))
+    assert mean_average_precision(alike, apart) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="each query is farthest from itself: of similarities"):
+        mean_average_precision(alike, np.exp(-D))
+    assert mean_average_precision(alike, -np.exp(-D)) == mean_average_precision(alike, D)
+    with pytest.raises(TypeError, match="junk must be labels of the kind of those in targets"):
+        mean_average_precision(Z, labels, junk="0")
 
 
 def test_precision_cut_after_k_is_divided_by_what_could_be_found():

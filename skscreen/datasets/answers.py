@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
 
 from skscreen.core.floats import SQUARABLE
-from skscreen.core.inputs import check_format, in_format
+from skscreen.core.inputs import are_distances, check_format, in_format
 from skscreen.core.memory import check_memory
 
 # Largest number of draws of a triplet, because all may be ties.
@@ -119,8 +119,24 @@ def _check_points(X, metric) -> np.ndarray:
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if np.abs(X).max() > SQUARABLE:
         raise ValueError(f"X must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
-    if metric == "precomputed" and X.shape[0] != X.shape[1]:
+    if metric == "euclidean":
+        if are_distances(X):
+            raise ValueError(
+                "X looks like a matrix of distances: pass metric='precomputed'. If it holds "
+                "points, pass X + 1, which are as far apart."
+            )
+        return X
+    if X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
+    nearer = X < X.diagonal()[:, None]
+    if nearer.any():
+        i, j = np.argwhere(nearer)[0]
+        raise ValueError(
+            f"X must hold distances, but {j} is nearer to {i} than {i} itself: of similarities "
+            "pass the negative, -X."
+        )
+    if np.tril(X, -1).any() != np.triu(X, 1).any():
+        raise ValueError("X must hold all distances, got one triangle of them: pass X + X.T.")
     return X
 
 

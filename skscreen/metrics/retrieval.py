@@ -13,7 +13,11 @@ from sklearn.utils import check_array, check_consistent_length, check_scalar, co
 from sklearn.utils._missing import is_pandas_na
 
 from skscreen.core.floats import EPS
+from skscreen.core.inputs import are_distances
 from skscreen.fitting.warning import warn_user
+
+# Of fewer items each may by chance be the farthest from itself.
+_LEAST_ITEMS = 8
 
 # For some queries the number of relevant items, and a row of ranks each, the nearest item first:
 # whether the item is relevant.
@@ -268,6 +272,14 @@ def _of_matrices(relevant, distances) -> Ranked:
             "queries and targets must have the same shape, as which items are relevant and "
             f"distances, got {relevant.shape} and {distances.shape}."
         )
+    n, m = distances.shape
+    if _LEAST_ITEMS <= n == m and relevant.diagonal().all() and np.isfinite(distances).all():
+        others = np.where(np.eye(n, dtype=bool), -np.inf, distances).max(axis=1)
+        if np.all(distances.diagonal() > others):
+            raise ValueError(
+                "targets must hold distances, but each query is farthest from itself: of "
+                "similarities pass the negative."
+            )
     relevant = relevant.astype(bool) & (distances < np.inf)
     order = np.argsort(distances, axis=1, kind="stable")
     return relevant.sum(axis=1), np.take_along_axis(relevant, order, axis=1)
@@ -289,7 +301,11 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
         names, codes = np.unique(np.concatenate((labels, others)), return_inverse=True)
     except TypeError as error:
         raise TypeError("targets, the labels, must be uniformly strings or numbers.") from error
-    dropped = np.isin(names, _junk_labels(junk))[codes]
+    junk_labels = _junk_labels(junk)
+    kinds = [labels.dtype.kind for labels in (junk_labels, names)]
+    if junk_labels.size and "O" not in kinds and len({kind in "UT" for kind in kinds}) > 1:
+        raise TypeError(f"junk must be labels of the kind of those in targets, got {junk!r}.")
+    dropped = np.isin(names, junk_labels)[codes]
     own, ranked = ~dropped[: len(Z)], np.flatnonzero(~dropped[len(Z) :])
     codes, items_codes = codes[: len(Z)], codes[len(Z) :][ranked]
     sizes = np.bincount(items_codes, minlength=names.size)
@@ -322,6 +338,12 @@ def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.nd
     """Check embedded samples (n, d) and labels (n,)."""
     _refuse_missing(Z, name)
     Z = check_array(Z, dtype=np.float64, input_name=name)
+    if are_distances(Z):
+        raise ValueError(
+            f"{name} must be embedded samples, but looks like a matrix of distances. Pass these as "
+            "targets, with inf on the diagonal, and as queries the matrix labels[:, None] == "
+            "labels. If they are features, add 1 to all samples."
+        )
     labels = column_or_1d(labels, warn=True)
     check_consistent_length(Z, labels)
     _refuse_missing(labels, labels_name)
