@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import as_floats, check_label_objects, same_pairs
+from skscreen.core.inputs import as_floats, as_indices, check_label_objects, same_pairs
 from skscreen.fitting.warning import warn_user
 
 # Smallest bound and weight that does not vanish if squared and multiplied by distances.
@@ -39,9 +39,11 @@ def class_codes(
     _check_meaning(y)
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    if y.dtype.kind in "UT" and not isinstance(unlabelled, str | None):
+    strings = y.dtype.kind in "UT"
+    if unlabelled is not None and y.dtype.kind != "O" and isinstance(unlabelled, str) != strings:
         raise TypeError(
-            f"unlabelled must be a string, as the labels in y are, got {unlabelled!r}. Lists of "
+            f"unlabelled must be of the kind of the labels in y, as {y.tolist()[0]!r}, got "
+            f"{unlabelled!r}. Lists of "
             "strings and numbers become strings: pass an array of Python objects, or a name."
         )
     known = np.ones(len(y), dtype=bool) if used is None else used.copy()
@@ -203,7 +205,7 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
     """Rows of indices of samples that compare something, as int64."""
     width, what = _ROWS[n_columns]
     try:
-        values = np.asarray(values)
+        values = as_indices(values)
     except ValueError as error:
         raise ValueError(f"{name} must have rows of {width} integers each.") from error
     if values.ndim != 2 or values.shape[1] != n_columns or len(values) == 0:

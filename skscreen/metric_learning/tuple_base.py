@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
-from skscreen.core.inputs import same_pairs
+from skscreen.core.inputs import as_indices, same_pairs
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
@@ -127,7 +127,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
                 f"{np.shape(tuples)}. If they are indices of samples X, pass preprocessor=X to "
                 f"{type(self).__name__}."
             )
-        tuples = np.asarray(tuples)
+        tuples = as_indices(tuples)
         if tuples.shape[1] != size or len(tuples) == 0:
             raise ValueError(
                 f"{name} must have shape (n_{name} >= 1, {size}), or (n_{name}, {size}, "

@@ -255,6 +255,7 @@ def test_too_many_neighbours(n_neighbors):
         ([[0.0, 1.0, 2.0]], TypeError, "integers, got dtype float64"),
         ([["0", "1", "2"]], TypeError, "integers, got dtype <U1"),
         ([[True, False, True]], TypeError, "integers, got dtype bool"),
+        ([[0, None, 2]], TypeError, "integers, got dtype object"),
     ],
 )
 def test_bad_triplets(train, triplets, error, match):

@@ -335,6 +335,14 @@ def test_vectors_indices_names_and_lists_give_the_same_metric(kind):
     assert_allclose(model.transform(np.arange(3)), model.transform(X[:3]))
 
 
+@every
+def test_indices_in_integers_of_pandas(kind):
+    rows, y = made(kind)
+    expected = kind(preprocessor=X).fit(rows, y).objective_
+    nullable = pd.DataFrame(rows).astype("Int64")
+    assert kind(preprocessor=X).fit(nullable, y).objective_ == expected
+
+
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_a_negative_answer_turns_a_comparison_round(kind):
     rows, _ = made(kind)
