@@ -234,7 +234,7 @@ class EmbeddingDisplay(Display):
         self.images_: list[Any] = []
         if self.images is not None:
             self.images_, marker = draw_images(ax, points, self.images)
-        self.texts_ = []
+        self.texts_: list[Any] = []
         if self.names is not None and self.points.shape[1] == 1:
             room = 72.0 * ax.bbox.height / ax.figure.canvas.figure.dpi / len(points)
             size = float(np.clip(0.8 * room, *_LETTERS))
