@@ -162,7 +162,7 @@ class OrdinalEmbedding(
     response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
         What y holds. "position": the column of the nearer object, or of the odd one, counted from 0
         or by label. "chosen": this object itself. "sign": True or 1 if the row says what was
-        answered, False, -1 or 0 if it is the reverse; 0 and 1, which may be two options, need it.
+        answered, False, -1 or 0 if it is the reverse; "auto" warns of 0 and 1, perhaps two options.
         "count": how often it was answered, negative for the reverse; or a table with a column of
         votes for each object that could be chosen. "auto" takes the only reading that is possible,
         and objects that hardly any counts would match by chance as the chosen ones, or it raises.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # Number of corners of an ellipse.
 _ELLIPSE = 72
-# Smallest and largest letters of names beside rows.
-_LETTERS = (3.0, 8.3)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -237,7 +235,7 @@ class EmbeddingDisplay(Display):
         self.texts_: list[Any] = []
         if self.names is not None and self.points.shape[1] == 1:
             room = 72.0 * ax.bbox.height / ax.figure.canvas.figure.dpi / len(points)
-            size = float(np.clip(0.8 * room, *_LETTERS))
+            size = float(np.clip(0.8 * room, 3.0, 8.3))
             ax.set_yticks(points[:, 1], list(map(str, self.names)), fontsize=size)
             ax.tick_params(axis="y", length=0)
             self.texts_ = ax.get_yticklabels()

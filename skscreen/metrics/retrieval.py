@@ -16,9 +16,6 @@ from skscreen.core.floats import EPS
 from skscreen.core.inputs import are_distances
 from skscreen.fitting.warning import warn_user
 
-# Of fewer items each may by chance be the farthest from itself.
-_LEAST_ITEMS = 8
-
 # For some queries the number of relevant items, and a row of ranks each, the nearest item first:
 # whether the item is relevant.
 Ranked = tuple[np.ndarray, np.ndarray]
@@ -273,7 +270,8 @@ def _of_matrices(relevant, distances) -> Ranked:
             f"distances, got {relevant.shape} and {distances.shape}."
         )
     n, m = distances.shape
-    if _LEAST_ITEMS <= n == m and relevant.diagonal().all() and np.isfinite(distances).all():
+    # Of fewer items each may by chance be the farthest from itself.
+    if 8 <= n == m and relevant.diagonal().all() and np.isfinite(distances).all():
         others = np.where(np.eye(n, dtype=bool), -np.inf, distances).max(axis=1)
         if np.all(distances.diagonal() > others):
             raise ValueError(

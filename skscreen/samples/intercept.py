@@ -17,10 +17,6 @@ import numpy as np
 from skscreen._compiled import samples
 from skscreen.core.floats import EPS
 
-# Rounding error of a margin with an intercept, in addition to that of its bounds, in EPS.
-_ROUNDING = 8.0
-
-
 best_intercepts = samples.best_intercepts
 """(kinks (m,), caps (m,), level, error=0) -> the ends of the interval of best intercepts.
 
@@ -54,7 +50,8 @@ def bounds_with_intercept(
     kinks = y * (thresholds - lower), y * (thresholds - upper)
     smallest, largest = ends(np.minimum(*kinks))[0], ends(np.maximum(*kinks))[1]
     moves = y * smallest, y * largest
-    rounding = _ROUNDING * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
+    # Rounding error of a margin with an intercept, in addition to that of its bounds.
+    rounding = 8.0 * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
     return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding
 
 

@@ -8,6 +8,7 @@ from sklearn.utils import column_or_1d
 
 from skscreen.embedding.problem.reading.objects import find, plain
 from skscreen.embedding.problem.reading.table import (
+    CODES,
     Table,
     are_numbers,
     as_cells,
@@ -15,11 +16,12 @@ from skscreen.embedding.problem.reading.table import (
     read_numbers,
     read_table,
 )
+from skscreen.fitting.warning import warn_user
 
 # If y names an option in a larger share of rows, it is not taken for counts.
 _MOST = 0.9
-# Sizes of numbers that, as -1, stand for a missing answer in a smaller share of rows than this.
-_CODES, _FEW = (9, 99, 999, 9999), 0.2
+# Codes in a smaller share of rows than this may stand for missing answers.
+_FEW = 0.2
 # Objects that were shown in all rows, less likely by chance than this, are the chosen ones.
 _CHANCE = 1e-6
 
@@ -42,8 +44,8 @@ def read_choices(
 ) -> tuple[Choices, str]:  # fmt: skip
     """Return the choices between columns (first ones of pairs) that y holds, and its reading.
 
-    "auto" tries `readings`, and takes what one of them can read, or all in the same way; 0 and 1
-    only where it is known that 0 is "no", not the first of two options.
+    "auto" tries `readings`, and takes what one of them can read, or all in the same way. It warns
+    of 0 and 1 unless it is known that 0 is "no", not the first of two options.
     """
     values = _one_column(y)
     if values is None:
@@ -79,10 +81,11 @@ def read_choices(
     if "chosen" in found and _surely_chosen(said, table, options):
         return found["chosen"], "chosen"
     if list(found) == ["sign"] and 0 in said.names and not zero_is_no:
-        raise ValueError(
-            "y holds 0 and 1, which can be read in 2 ways: pass response='sign' if 1 says that an "
-            "answer is as its row of X says; or y == 0 if 0 does, as where it is the first of two "
-            "options, of which 1 is the second."
+        # No error: the checks that scikit-learn has for all estimators pass labels of 0 and 1.
+        warn_user(
+            "y holds 0 and 1, and 1 is taken to say that an answer is as its row of X says "
+            "(response='sign'). Pass y == 0 if 0 says so, as where it is the first of two options, "
+            "of which 1 is the second."
         )
     first, *others = found.values()
     if not all(_same(first, other) for other in others):
@@ -110,7 +113,7 @@ def _as_told(y: Table, table: Table, options: list[int], response: str) -> Choic
 def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> None:
     """Raise where what can be read as counts only is rather a choice."""
     what, values = "", y.names[y.codes[:, 0]]
-    coded = np.isin(np.abs(values), _CODES)
+    coded = np.isin(np.abs(values), CODES)
     said = set(values[~coded].tolist())
     choice = said - {-1} == {1, 2} and np.mean(coded | (values == -1)) < _FEW
     pairs = _are_pairs(table, options)

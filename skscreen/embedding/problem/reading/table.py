@@ -8,8 +8,8 @@ from sklearn.utils import check_array
 
 # Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
 _SAME = 1e-9
-# Codes of missing answers, below and above all numbers that are answers.
-_BELOW, _ABOVE = (-1, -9, -99, -999, -9999), (99, 999, 9999)
+# Sizes of numbers that, as -1, stand for missing answers.
+CODES = (9, 99, 999, 9999)
 # Larger whole numbers have no exact float.
 _LARGEST_WHOLE = 2.0**53
 
@@ -142,8 +142,9 @@ def refuse_coded(values: np.ndarray, input_name: str) -> None:
     if len(known) < 3:
         return
     low, high = known[0], known[-1]
-    code = low if low in _BELOW and known[1] > 0.0 and high > 1.0 else np.nan
-    if high in _ABOVE and high - known[-2] > known[-2] - low:
+    below = low == -1 or -low in CODES
+    code = low if below and known[1] > 0.0 and high > 1.0 else np.nan
+    if high in CODES[1:] and high - known[-2] > known[-2] - low:
         code = high
     if not np.isnan(code):
         raise ValueError(
