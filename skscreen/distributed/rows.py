@@ -65,7 +65,9 @@ def read_rows(
 ) -> LabelledRows:
     """Bring rows X (n, d), labels y (n,) and weights (n,) or None together on workers."""
     names = column_names(X)
-    X, y, sample_weight = as_array(X), as_vector("y", y), as_vector("sample_weight", sample_weight)
+    X, y = as_array(X), as_vector("y", y)
+    if sample_weight is not None:
+        sample_weight = as_vector("sample_weight", sample_weight)
     # All at once: they may have keys in common, which Dask must not be given twice in two forms.
     X, y, sample_weight = dask.persist(X, y, sample_weight, scheduler=client)
     n_features = X.shape[1]
@@ -134,10 +136,8 @@ def as_array(X: Any) -> da.Array:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def as_vector(name: str, values: Any) -> da.Array | np.ndarray | None:
+def as_vector(name: str, values: Any) -> da.Array | np.ndarray:
     """Return labels or weights as an array, on workers if they are there."""
-    if values is None:
-        return None
     if is_frame(values):
         if values.ndim == 1 and not isinstance(values.dtype, np.dtype):
             # Strings, categories, integers with missing values.

@@ -102,6 +102,8 @@ class Box:
         factor, b, gap, primal = loops.stretch(self.arrays, beta, f, errors)
         return (factor, View(b, self.target - factor * f - b, gap, primal)) if factor else None
 
+    # Weights far from the solution may have losses that overflow.
+    @np.errstate(over="ignore", invalid="ignore")
     def losses(self, g: np.ndarray) -> np.ndarray:
         """Return the losses of samples for slopes."""
         if self.shifts is None:

@@ -271,6 +271,7 @@ def test_a_lost_cluster_leaves_the_last_iterate():
         (ROWS.astype(complex), y, None, ValueError, "real numbers"),
         (ROWS[:, :0], y, None, ValueError, "at least one column"),
         (ROWS, y[:-1], None, ValueError, r"y must have shape \(190,\)"),
+        (ROWS, None, None, ValueError, "y must have one dimension"),
         (ROWS, np.zeros(len(X)), None, ValueError, "at least two classes"),
         (ROWS, np.where(y, 1.0, np.nan), None, ValueError, "y has NaN"),
         (ROWS, y, -np.ones(len(X)), ValueError, "sample_weight must be finite and >= 0"),

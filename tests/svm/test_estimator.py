@@ -409,6 +409,15 @@ def test_any_other_size_is_solved_or_says_so(scale, intercept, kernel):
     assert model.dual_gap_ <= 1e-6 or any("duality gap" in str(one.message) for one in caught)
 
 
+def test_a_step_whose_losses_overflow_is_not_the_solution():
+    rows = np.full((6, 3), 1.1e37)
+    rows[:, 2] += np.array([11, 1, 10, 0, 8, 0]) * 1e30
+    weights = [0.174626, 2.681411, 1.025678, 1.543983, 0.331926, 0.440220]
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        model = ScreenedLinearSVC().fit(rows, list("ababab"), sample_weight=weights)
+    assert 0.0 < model.objective_ < sum(weights) and 0.0 < model.dual_gap_ < 1.0
+
+
 def test_rounding_errors_end_a_solve_soon(monkeypatch):
     """No epoch helps any more: the limit of epochs must not be what ends it."""
     count = []

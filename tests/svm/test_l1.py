@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
@@ -220,3 +221,13 @@ def test_a_working_set_is_left_where_only_rounding_errors_are():
     problem = L1Problem(np.column_stack([X, np.ones(20)]), np.where(y, 1.0, -1.0), np.ones(20))
     found = problem.solve(1.0, 1e-6, 100_000)
     assert found.n_iter < 100
+
+
+def test_few_features_far_from_the_origin_end_soon():
+    """Weights next to 0 kept Newton's model from its minimum, for minutes."""
+    rng = np.random.default_rng(0)
+    X = 2723463.0 + np.column_stack([rng.normal(size=(10, 2)), np.zeros(10)])
+    y = np.array([0, 2, 2, 3, 3, 1, 1, 0, 0, 1])
+    with pytest.warns(ConvergenceWarning, match="standardise X"):
+        model = ScreenedLinearSVC(penalty="l1").fit(X, y)
+    assert model.dual_gap_ < 1e-2

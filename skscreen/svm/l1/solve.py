@@ -361,20 +361,7 @@ def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: flo
         if not value < before:
             # Only rounding errors are left.
             break
-        used = np.flatnonzero(target)
-        system = H[np.ix_(used, used)]
-        try:
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
-        step = -cho_solve(factor, slopes[used] + np.sign(target[used]), check_finite=False)
-        # Up to where the first weight would change its sign: there the model has a kink.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.where(target[used] * step < 0.0, -target[used] / step, np.inf)
-        length = min(1.0, float(ends.min(initial=np.inf)))
-        target[used] += length * step
-        target[used[ends <= length]] = 0.0
-        slopes = gradient + H @ (target - x)
+        slopes = _between_kinks(H, gradient, x, target)
     return target
 
 
@@ -382,3 +369,26 @@ def _violation(x: np.ndarray, gradient: np.ndarray) -> float:
     """Return the largest distance of -gradient from the subdifferential of the penalty."""
     off = np.where(x == 0.0, np.maximum(np.abs(gradient) - 1.0, 0.0), np.abs(gradient + np.sign(x)))
     return float(off.max(initial=0.0))
+
+
+def _between_kinks(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, target: np.ndarray):
+    """Move the weights in use to the least of such a model for their signs; returns its slopes."""
+    used = np.flatnonzero(target)
+    slopes = gradient + H @ (target - x)
+    for _ in range(used.size):
+        try:
+            factor = cho_factor(H[np.ix_(used, used)], lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            break
+        step = -cho_solve(factor, slopes[used] + np.sign(target[used]), check_finite=False)
+        # Up to where the first weight would change its sign: it is out of use then.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.where(target[used] * step < 0.0, -target[used] / step, np.inf)
+        length = min(1.0, float(ends.min()))
+        target[used] += length * step
+        stay = ends > length
+        target[used[~stay]] = 0.0
+        used, slopes = used[stay], gradient + H @ (target - x)
+        if length == 1.0 or used.size == 0:
+            break
+    return slopes

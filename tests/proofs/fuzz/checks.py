@@ -152,6 +152,9 @@ def expect_finite(model) -> None:
         # A gap is NaN where there is no certificate.
         told = name.endswith("_") and "history" not in name and name != "dual_gap_"
         if told and isinstance(value, np.ndarray | float):
+            if name == "scores_" and np.ndim(value) == 2:
+                # NaN are folds in which nothing could be fitted, of which a warning tells.
+                value = value[~np.isnan(value).all(axis=1)]
             if np.asarray(value).dtype.kind in "fc":
                 expect(np.all(np.isfinite(value)), f"{name} is not finite")
 
@@ -189,6 +192,7 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
     else:
         kernel = model._kernel
         S, A = model.support_vectors_, model.dual_coef_
+        A = A.toarray() if sparse.issparse(A) else A
         if kernel.name == "precomputed":
             K = X[np.ix_(model.support_, model.support_)]
         else:

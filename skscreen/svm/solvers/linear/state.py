@@ -205,7 +205,8 @@ class SampleState:
 
     def solution(self, tol: float, seconds: float) -> SampleSolution:
         """Return the last point, if it meets the tolerance, or else the best one."""
-        best = self.best if self.relative_gap > tol else self._last
+        # NaN is the gap where a primal value overflows.
+        best = self._last if self.relative_gap <= tol else self.best
         return SampleSolution(
             best.alpha, best.margins, best.w, best.certificate, self.n_iter,
             best.certificate.relative_gap <= tol, seconds, tuple(self.history), b=best.b,
