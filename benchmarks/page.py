@@ -12,6 +12,7 @@ import ast
 import importlib.util
 import json
 import shutil
+from itertools import groupby
 from pathlib import Path
 
 from benchmarks.compare import FAMILIES
@@ -53,7 +54,8 @@ def write_page(results: dict, out: Path, page: Path) -> None:
         for name, entry in scripts.items()
         if name not in proofs and name not in PAGES
     ]
-    parts.append(searches(proofs))
+    if proofs:
+        parts.append(searches(proofs))
     page.write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
 
 
@@ -79,11 +81,27 @@ def section(name: str, entry: dict, out: Path, page: Path) -> str:
         said.append(f"**Exit code {entry['code']}.**")
     figures = [figure(path, page) for path in sorted((out / name).glob("*.png"))]
     if not figures:
-        said += ["\n".join(map(markdown, (t["columns"], [":--"] * len(t["columns"]), *t["rows"])))
-                 for t in entry["tables"]]  # fmt: skip
+        for t in entry["tables"]:
+            rows = joined(t["rows"]) if name in FAMILIES else t["rows"]
+            head = [t["columns"], [":--"] * len(t["columns"])]
+            said.append("\n".join(map(markdown, [*head, *rows])))
     if name in FAMILIES:
         said += [line + "." for line in entry["output"] if "in the geometric mean" in line]
     return "\n\n".join(part.strip() for part in said + figures) + "\n\n"
+
+
+def joined(rows: list[list[str]]) -> list[list[str]]:
+    """Put what stands beside one result, of ours or of a peer, into one row, a line for each."""
+    for same in ((0, 1, 2, 3, 4), (0, 1, 5, 6, 7)):
+        groups = [list(g) for _, g in groupby(rows, key=lambda row: [row[k] for k in same])]
+        rows = [
+            [
+                cells[0] if k in same else "<br>".join(cells)
+                for k, cells in enumerate(zip(*group, strict=True))
+            ]
+            for group in groups
+        ]
+    return rows
 
 
 def searches(proofs: dict) -> str:
