@@ -412,3 +412,16 @@ def test_score_says_which_reading_of_y_the_fit_found():
     told = OrdinalEmbedding(loss="oddoneout", response="position")
     with pytest.raises(ValueError, match=r"0, 1, 2, or their labels 'one', .* response='chosen'"):
         told.fit(trials, by_object)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": []}, r"columns must be a list of columns of X, got \[\]"),
+        ({"columns": np.array([])}, "columns must be a list of columns of X"),
+        ({"pivot": pd.NA}, "pivot must name columns of X"),
+    ],
+)
+def test_no_columns_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        OrdinalEmbedding(**options).fit(SHOWN)

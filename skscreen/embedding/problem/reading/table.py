@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils._missing import is_pandas_na
 
 # Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
 _SAME = 1e-9
@@ -57,7 +58,7 @@ def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
 
 def column_places(columns: Any, labels: list) -> list[int]:
     """Return the places of columns that are given by label or by number."""
-    if not isinstance(columns, list | tuple) and np.ndim(columns) != 1:
+    if (not isinstance(columns, list | tuple) and np.ndim(columns) != 1) or len(columns) == 0:
         raise ValueError(f"columns must be a list of columns of X, got {columns!r}.")
     places = [column_place(column, labels, "columns") for column in columns]
     if len(set(places)) < len(places):
@@ -67,7 +68,8 @@ def column_places(columns: Any, labels: list) -> list[int]:
 
 def column_place(column: Any, labels: list, parameter: str) -> int:
     """Return the place of a column that is given by label or by number."""
-    if column in labels:
+    # pandas.NA equals nothing, itself included.
+    if not is_pandas_na(column) and column in labels:
         return labels.index(column)
     whole = isinstance(column, Integral) and not isinstance(column, bool)
     if whole and -len(labels) <= column < len(labels):
