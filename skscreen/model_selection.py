@@ -85,13 +85,13 @@ def cross_val_predict_sequences(
     [3, 5, 2, 5]
     """
     methods = ("predict", "predict_marginals", "predict_proba")
-    if method not in methods:
+    if not isinstance(method, str) or method not in methods:
         raise ValueError(f"method must be one of {', '.join(map(repr, methods))}, got {method!r}.")
     X, (labels, _) = list_of_sequences(X), check_lists(y, "y")
     if len(X) != len(labels):
         raise ValueError(f"y must hold {len(X)} sequences, as X does, got {len(labels)}.")
     splits = _splits(check_cv(cv), len(X), groups)
-    tested = np.concatenate([test for _, test in splits])
+    tested = np.concatenate([np.empty(0, np.int64), *(test for _, test in splits)])
     if not np.array_equal(np.sort(tested), np.arange(len(X))):
         raise ValueError("cv must put each sequence into one test set, as KFold does.")
     classes = np.unique(stack_labels(labels))

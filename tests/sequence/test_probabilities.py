@@ -144,10 +144,12 @@ def test_predictions_of_folds():
     )
     assert [*map(len, weighted)] == [*map(len, y)]
     assert_array_equal(np.concatenate(weighted), np.concatenate(same))
-    with pytest.raises(ValueError, match="one test set"):
-        cross_val_predict_sequences(model, X, y, cv=ShuffleSplit(2))
-    with pytest.raises(ValueError, match="method must be one of"):
-        cross_val_predict_sequences(model, X, y, method="fit")
+    for cv in (ShuffleSplit(2), ()):
+        with pytest.raises(ValueError, match="one test set"):
+            cross_val_predict_sequences(model, X, y, cv=cv)
+    for method in ("fit", np.array(["predict", "fit"])):
+        with pytest.raises(ValueError, match="method must be one of"):
+            cross_val_predict_sequences(model, X, y, method=method)
     with pytest.raises(ValueError, match="y must hold 12 sequences"):
         cross_val_predict_sequences(model, X, y[:-1])
 
