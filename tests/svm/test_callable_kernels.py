@@ -1,5 +1,7 @@
 """Kernels that are functions are called as `SVC` calls them, with samples of any kind."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -177,3 +179,13 @@ def test_a_certified_choice_asks_for_the_diagonal_of_what_is_no_kernel_of_two_sa
     known = svc_certified_C(K[:60], Y[:60], K[60:], Y[60:], (0.1, 1.0), 0.2,
                             kernel="precomputed", diagonal_val=np.ones(30))  # fmt: skip
     assert found.C == known.C and found.lower_bound == known.lower_bound
+
+
+@pytest.mark.parametrize("kind", [ScreenedSVC, ScreenedSVR])
+def test_values_that_overflow_are_told(kind):
+    rows = np.array([[1e200], [-1e200], [3.0]])
+    model = kind(kernel=lambda A, B: np.multiply.outer(A[:, 0], B[:, 0]))
+    with np.errstate(over="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="kernel has values that are not finite on X"):
+            model.fit(rows, [0, 1, 1])

@@ -46,6 +46,8 @@ def check_symmetric(K: np.ndarray, what: str) -> None:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{what} must be square, got shape {K.shape}.")
     largest = max(K.max(initial=0.0), -K.min(initial=0.0))
+    if not np.isfinite(largest):
+        raise ValueError("the kernel has values that are not finite on X")
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
         if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
