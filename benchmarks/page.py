@@ -2,7 +2,7 @@
 
     python -m benchmarks.page --out DIR --page doc/benchmarks.md
 
-Nothing is measured or written by hand here: a family of comparisons has what its docstring says,
+What is measured is not written by hand: a family of comparisons has what its docstring says,
 and one table; a search for what is wrong has the last line that it printed; other scripts have
 their tables. All that was printed is in DIR, which goes to a release.
 """

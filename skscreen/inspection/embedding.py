@@ -148,8 +148,8 @@ class EmbeddingDisplay(Display):
         NotFittedError
             If `estimator` is not fitted.
         ValueError
-            If names, images, classes or finite positions
-            are missing for some objects, or if `regions` has fewer than three samples.
+            If names, images, classes or finite positions are missing for some objects, or if
+            `regions` has fewer than three samples.
         """
         check_learned(estimator, "embedding_", "OrdinalEmbedding")
         points = np.asarray(estimator.embedding_, dtype=float)
@@ -180,16 +180,7 @@ class EmbeddingDisplay(Display):
                 )
         classes = None if classes is None else checked_classes(classes, "classes")
         if reference is not None:
-            try:
-                reference = np.asarray(reference, dtype=float)
-            except (TypeError, ValueError):
-                raise ValueError("`reference` must hold numbers for each object.") from None
-            width = layers.shape[2]
-            if reference.ndim != 2 or reference.shape[1] != width:
-                columns = "two columns" if width == 2 else "one column"
-                raise ValueError(f"`reference` must have {columns}, got {reference.shape}.")
-            if not np.isfinite(reference).all():
-                raise ValueError("`reference` must be finite.")
+            reference = _checked_reference(reference, layers.shape[2])
             layers = _turned(layers, reference)
         return cls(
             points=layers[0],
@@ -283,6 +274,20 @@ def _names_of(estimator: Any) -> Sequence | None:
     if objects is None or np.array_equal(objects, np.arange(len(objects))):
         return None
     return objects.tolist()
+
+
+def _checked_reference(reference: Any, width: int) -> np.ndarray:
+    """Return positions (n, width) of the same objects as finite numbers."""
+    try:
+        reference = np.asarray(reference, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError("`reference` must hold numbers for each object.") from None
+    if reference.ndim != 2 or reference.shape[1] != width:
+        columns = "two columns" if width == 2 else "one column"
+        raise ValueError(f"`reference` must have {columns}, got {reference.shape}.")
+    if not np.isfinite(reference).all():
+        raise ValueError("`reference` must be finite.")
+    return reference
 
 
 def _in_plane(layers: np.ndarray) -> tuple[np.ndarray, float]:

@@ -361,7 +361,7 @@ def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: flo
         if not value < before:
             # Only rounding errors are left.
             break
-        slopes = _between_kinks(H, gradient, x, target)
+        slopes = _between_kinks(H, gradient, slopes, x, target)
     return target
 
 
@@ -371,13 +371,13 @@ def _violation(x: np.ndarray, gradient: np.ndarray) -> float:
     return float(off.max(initial=0.0))
 
 
-def _between_kinks(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, target: np.ndarray):
+def _between_kinks(H, gradient, slopes, x, target: np.ndarray) -> np.ndarray:
     """Move the weights in use to the least of such a model for their signs; returns its slopes."""
     used = np.flatnonzero(target)
-    slopes = gradient + H @ (target - x)
     for _ in range(used.size):
         try:
-            factor = cho_factor(H[np.ix_(used, used)], lower=True, check_finite=False)
+            system = H[np.ix_(used, used)]
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             break
         step = -cho_solve(factor, slopes[used] + np.sign(target[used]), check_finite=False)
