@@ -23,7 +23,8 @@ from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.follow import Certified, Watch
 from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
-from skscreen.samples.labels import Labels, check_bounds, check_labels, check_problems
+from skscreen.samples.labels import check_bounds, check_labels, of_rows
+from skscreen.samples.multiclass import OneVsRest
 from skscreen.samples.rows import LinearSamples
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 
@@ -230,12 +231,12 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """
         old = forget(self)
         store = None if self.warm_start or self.solver == "pegasos" else check_store(self.store)
-        labels, n, fits = solve(
+        problems, n, fits = solve(
             self, float(self.C), X, y, sample_weight,
             old=old if self.warm_start and self.solver != "pegasos" else {}, store=store,
         )  # fmt: skip
         warn_unless_converged(self, fits)
-        return set_fit(self, float(self.C), labels, n, fits)
+        return set_fit(self, float(self.C), problems, n, fits)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, or a column for each class.
@@ -273,43 +274,44 @@ def solve(
     *,
     old: dict,
     store: Store | None = None,
-) -> tuple[Labels, int, list[Certified]]:
-    """Solve the problem of each class; return labels, the number of samples and the solutions.
+) -> tuple[OneVsRest, int, list[Certified]]:
+    """Solve the problem of each class; return these, the number of samples and the solutions.
 
     They start from a fit's "coef_", "dual_coef_" and "classes_" in `old`, or from those in `store`.
     """
     check_label_objects(y)
     X, y = validate_data(model, X, y, **ACCEPTED)
-    labels = check_labels(X, y, sample_weight, model.class_weight)
-    taken = labels.take(X, False)
+    problems = OneVsRest(check_labels(X, y, sample_weight, model.class_weight))
+    taken = of_rows(X, problems.labels.rows, False)
     if store is None:
-        starts = starts_at(old, labels, X.shape)
+        starts = starts_at(old, problems, X.shape)
     else:
-        keys = _keys(model, taken, labels)
-        starts = [_nearest(store, key, C, labels) for key in keys]
+        keys = _keys(model, taken, problems)
+        starts = [_nearest(store, key, C, taken.shape[0]) for key in keys]
     fits = solve_problems(
-        model, C, labels, X.shape, lambda signs: LinearSamples(taken, signs), starts
+        model, C, problems, X.shape, lambda signs: LinearSamples(taken, signs), starts
     )
     if store is not None:
         _keep(store, keys, C, fits)
-    return labels, X.shape[0], fits
+    return problems, X.shape[0], fits
 
 
 def solve_problems(
-    model: PragamSVC, C: float, labels: Labels, shape: tuple[int, int], samples: Callable,
+    model: PragamSVC, C: float, problems: OneVsRest, shape: tuple[int, int], samples: Callable,
     starts: list[Start | None],
 ) -> list[Certified]:  # fmt: skip
     """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
-    n_problems, fits, solver = labels.n_problems, [], _solver(model)
-    check_problems(n_problems, "class", n_problems * shape[0], shape[1])
-    check_bounds(C, labels.weights)
+    n_problems, fits, solver = problems.n_problems, [], _solver(model)
+    weights = problems.labels.weights
+    problems.check(shape[1])
+    check_bounds(C, weights)
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(shape[1], n_threads)
     with Tasks(model, n_problems, "class") as tasks, blas_threads:
         watch = Watch(tasks.bar, model.tol, n_problems)
         for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
             delayed(solve_hinge)(
-                samples(labels.signs(k)), labels.weights, C, solver,
+                samples(problems.signs(k)), weights, C, solver,
                 fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
                 start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )
@@ -320,21 +322,22 @@ def solve_problems(
     return fits
 
 
-def starts_at(old: dict, labels: Labels, shape: tuple[int, int]) -> list[Start | None]:
+def starts_at(old: dict, problems: OneVsRest, shape: tuple[int, int]) -> list[Start | None]:
     """Return where each problem starts: at the solution of the fit before, if it is known."""
     if "coef_" not in old:
-        return [None] * labels.n_problems
+        return [None] * problems.n_problems
     w, duals = old["coef_"], old.get("dual_coef_")
     n_before = shape[0] if duals is None else duals.shape[1]
-    same = np.array_equal(old["classes_"], labels.all_classes) and len(w) == labels.n_problems
+    labels, n_problems = problems.labels, problems.n_problems
+    same = np.array_equal(old["classes_"], labels.all_classes) and len(w) == n_problems
     if (n_before, w.shape[1]) != shape or not same:
         raise ValueError(
             "warm_start=True needs the samples of the previous fit, got other numbers of "
             "samples or features, or other classes. Set warm_start=False."
         )
     starts: list[Start | None] = []
-    for k in range(labels.n_problems):
-        a = None if duals is None else labels.signs(k) * duals[k, labels.rows]
+    for k in range(n_problems):
+        a = None if duals is None else problems.signs(k) * duals[k, labels.rows]
         starts.append(Start(w[k], a))
     return starts
 
@@ -353,9 +356,10 @@ def warn_unless_converged(model: PragamSVC, fits: list[Certified]) -> None:
 
 
 def set_fit(
-    model: PragamSVC, C: float, labels: Labels, n_samples: int, fits: list[Certified]
+    model: PragamSVC, C: float, problems: OneVsRest, n_samples: int, fits: list[Certified]
 ) -> PragamSVC:
     """Set the fitted attributes."""
+    labels = problems.labels
     model.classes_, model._present = labels.all_classes, labels.present
     model.intercept_ = np.array([found.b for found in fits])
     objectives = np.array([found.primal for found in fits])
@@ -367,7 +371,7 @@ def set_fit(
         model.dual_coef_ = np.zeros((len(fits), n_samples))
         scale = C * labels.weights.sum()
         for k, found in enumerate(fits):
-            model.dual_coef_[k, labels.rows] = scale * labels.signs(k) * found.a
+            model.dual_coef_[k, labels.rows] = scale * problems.signs(k) * found.a
     model.coef_ = np.stack([found.w for found in fits])
     return model
 
@@ -401,10 +405,10 @@ def _solver(model: PragamSVC) -> Solver:
     return Solver(_name(model), lipschitz, model.restart, batch_size, model.projection, seed)
 
 
-def _keys(model: PragamSVC, X, labels: Labels) -> list[str]:
+def _keys(model: PragamSVC, X, problems: OneVsRest) -> list[str]:
     """Return the names of the problems in a store."""
-    content = content_key(X), labels.weights, model.fit_intercept, "PragamSVC"
-    return [content_key(*content, labels.signs(k)) for k in range(labels.n_problems)]
+    content = content_key(X), problems.labels.weights, model.fit_intercept, "PragamSVC"
+    return [content_key(*content, problems.signs(k)) for k in range(problems.n_problems)]
 
 
 def _keep(store: Store, keys: list[str], C: float, fits: list[Certified]) -> None:
@@ -418,11 +422,11 @@ def _keep(store: Store, keys: list[str], C: float, fits: list[Certified]) -> Non
             store.put(key, C, w=found.w)
 
 
-def _nearest(store: Store, key: str, C: float, labels: Labels) -> Start | None:
+def _nearest(store: Store, key: str, C: float, n: int) -> Start | None:
     """Return the solution at the nearest C that the store has."""
     known = store.neighbours(key, C)
     if not known:
         return None
     arrays = min(known, key=lambda other: abs(np.log(other[0] / C)))[1]
     a = arrays.get("a")
-    return Start(arrays["w"], a if a is not None and a.shape == labels.rows.shape else None)
+    return Start(arrays["w"], a if a is not None and a.shape == (n,) else None)

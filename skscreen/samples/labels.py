@@ -7,12 +7,6 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from skscreen.core.memory import check_memory
-from skscreen.samples.rows import LARGEST
-
-# Bytes per dual variable, with and without sign, for each problem and in the matrix of all.
-_BYTES_PER_VARIABLE = 32
-
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
 
@@ -32,20 +26,6 @@ class Labels:
     def classes(self) -> np.ndarray:
         """Classes that take part, (n_classes,)."""
         return self.all_classes[self.present]
-
-    @property
-    def n_problems(self) -> int:
-        """Number of two-class problems: one, or one for each of more than two classes."""
-        return 1 if self.present.size == 2 else self.present.size
-
-    def take(self, X: Any, pairwise: bool) -> Any:
-        """Return the rows of X that take part, of a kernel matrix the columns too."""
-        return of_rows(X, self.rows, pairwise)
-
-    def signs(self, problem: int) -> np.ndarray:
-        """Return +1 for the class that a problem tells from the rest, -1 for these."""
-        positive = 1 if self.present.size == 2 else problem
-        return np.where(self.codes == positive, 1.0, -1.0)
 
 
 def check_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels:
@@ -122,13 +102,6 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     return factors
 
 
-def check_problems(n_problems: int, of: str, n_variables: int, n_features: int) -> None:
-    """Refuse more problems, one for each `of` ("class" or "pair of classes"), than would fit."""
-    what = f"{n_problems:,} problems, one for each {of}, with {n_variables:,} dual variables"
-    needed = _BYTES_PER_VARIABLE * (n_variables + n_problems * n_features)
-    check_memory(needed, what, "Use fewer classes, or a regression if y holds numbers.")
-
-
 def check_bounds(C: float, weights: np.ndarray) -> None:
     """Refuse upper bounds of dual variables with which products under- or overflow."""
     smallest, largest = C * float(weights.min()), C * float(weights.max())
@@ -138,9 +111,3 @@ def check_bounds(C: float, weights: np.ndarray) -> None:
             f"{_SMALLEST_CAP:g} to {_LARGEST_CAP:g}, got {smallest:g} to {largest:g} at "
             f"C={C:g}."
         )
-
-
-def check_intercept_scaling(bias: float) -> None:
-    """Refuse a feature with whose values products overflow."""
-    if not abs(bias) <= LARGEST:
-        raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")

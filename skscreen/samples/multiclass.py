@@ -7,13 +7,13 @@ sign +1. Two classes are one problem, in which the second one has the sign +1.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from skscreen.samples.labels import Labels, check_problems
+from skscreen.core.memory import check_memory
+from skscreen.samples.labels import Labels
 
 
 class _Classes:
@@ -22,6 +22,9 @@ class _Classes:
     # What is taken from scores before they are learned: nothing, unlike in a regression.
     shift = 0.0
     labels: Labels
+    n_problems: int
+    n_variables: int  # dual variables of all problems
+    what: str  # there is a problem for each
 
     def signs(self, problem: int) -> np.ndarray:
         """Return the signs, +1 or -1, of the samples of a problem."""
@@ -42,18 +45,27 @@ class _Classes:
         counts = np.bincount(labels.present[codes], minlength=labels.all_classes.size)
         return found[np.argsort(codes, kind="stable")], counts
 
+    def check(self, n_features: int) -> None:
+        """Refuse more dual variables and weights of features than would fit into memory."""
+        what = f"{self.n_problems:,} problems, one for each {self.what}, with"
+        # Of dual variables with and without sign, for each problem and in the matrix of all.
+        needed = 32 * (self.n_variables + self.n_problems * n_features)
+        check_memory(
+            needed, f"{what} {self.n_variables:,} dual variables",
+            "Use fewer classes, or a regression if y holds numbers.",
+        )  # fmt: skip
+
 
 class OneVsRest(_Classes):
     """One problem for each class, on all samples; one problem for two classes."""
 
-    def __init__(self, labels: Labels):
-        self.labels, self.n_problems = labels, labels.n_problems
-        self.everyone = np.arange(labels.rows.size)
+    what = "class"
 
-    @property
-    def n_variables(self) -> int:
-        """Number of dual variables of all problems."""
-        return self.n_problems * self.everyone.size
+    def __init__(self, labels: Labels):
+        self.labels, n_classes = labels, labels.present.size
+        self.n_problems = n_classes if n_classes > 2 else 1
+        self.everyone = np.arange(labels.rows.size)
+        self.n_variables = self.n_problems * self.everyone.size
 
     def rows(self, problem: int) -> np.ndarray:
         """Return which of the samples take part in a problem, ascending."""
@@ -61,7 +73,8 @@ class OneVsRest(_Classes):
 
     def signs(self, problem: int) -> np.ndarray:
         """Return the signs, +1 or -1, of the samples of a problem."""
-        return self.labels.signs(problem)
+        positive = problem if self.n_problems > 1 else 1
+        return np.where(self.labels.codes == positive, 1.0, -1.0)
 
     def weights(self, problem: int) -> np.ndarray:
         """Return the weights of the samples of a problem."""
@@ -71,29 +84,20 @@ class OneVsRest(_Classes):
         """Return sign times dual variable, a row for each problem, a column for each sample."""
         return np.stack([self.signed(k, alpha) for k, alpha in enumerate(alphas)])
 
-    def check(self, n_features: int) -> None:
-        """Refuse dual variables and weights that would not fit, before they are made."""
-        check_problems(self.n_problems, "class", self.n_variables, n_features)
-
 
 class OneVsOne(_Classes):
     """One problem for each pair of more than two classes, on the samples of these."""
 
+    what = "pair of classes"
+
     def __init__(self, labels: Labels):
-        self.labels, self.pairs = labels, list(combinations(range(labels.present.size), 2))
+        self.labels, n_classes = labels, labels.present.size
+        self.pairs = list(combinations(range(n_classes), 2))
         self.n_problems = len(self.pairs)
-
-    @cached_property
-    def members(self) -> list[np.ndarray]:
-        """For each class, which of the samples belong to it, ascending."""
-        codes = self.labels.codes
-        order, ends = np.argsort(codes, kind="stable"), np.bincount(codes).cumsum()
-        return np.split(order, ends[:-1])
-
-    @property
-    def n_variables(self) -> int:
-        """Number of dual variables of all problems."""
-        return (self.labels.present.size - 1) * self.labels.rows.size
+        self.n_variables = (n_classes - 1) * labels.rows.size
+        # For each class, which of the samples belong to it, ascending.
+        order = np.argsort(labels.codes, kind="stable")
+        self.members = np.split(order, np.bincount(labels.codes).cumsum()[:-1])
 
     def rows(self, problem: int) -> np.ndarray:
         """Return which of the samples take part in a problem: class by class, each ascending."""
@@ -114,10 +118,6 @@ class OneVsOne(_Classes):
             out[j - 1, self.members[i]] = alpha[: self.members[i].size]
             out[i, self.members[j]] = -alpha[self.members[i].size :]
         return out
-
-    def check(self, n_features: int) -> None:
-        """Refuse dual variables and weights that would not fit, before they are made."""
-        check_problems(self.n_problems, "pair of classes", self.n_variables, n_features)
 
 
 Division = OneVsRest | OneVsOne

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
-from skscreen.samples.labels import of_rows, taking_part
+from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LARGEST
 
@@ -19,10 +19,6 @@ class Targets:
     rows: np.ndarray
     values: np.ndarray
     repetitions: np.ndarray
-
-    def take(self, X: Any, pairwise: bool) -> Any:
-        """Return the rows of X that take part, of a kernel matrix the columns too."""
-        return of_rows(X, self.rows, pairwise)
 
 
 def check_targets(X: Any, y: Any, sample_weight: Any) -> Targets:
@@ -54,11 +50,7 @@ class BothSides:
         # A free intercept absorbs any shift of the targets, and a large one would cost digits.
         self.shift = float(np.median(targets.values)) if free else 0.0
         self._values, self.everyone = targets.values - self.shift, np.arange(targets.rows.size)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of dual variables."""
-        return 2 * self.everyone.size
+        self.n_variables = 2 * self.everyone.size
 
     @property
     def content(self) -> tuple:

@@ -25,10 +25,10 @@ from skscreen.samples.kernels.kernel import (
     gamma_value,
     is_table,
 )
-from skscreen.samples.labels import Labels, check_intercept_scaling, check_labels, of_rows
+from skscreen.samples.labels import Labels, check_labels, of_rows
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsOne, divided
-from skscreen.samples.rows import LARGEST_SINGLE
+from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 from skscreen.samples.targets import BothSides, Targets, check_targets
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
@@ -79,9 +79,8 @@ class SVMProblem:
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
         self.labels: Any = data.division.labels
-        self._taking_part = as_solved(
-            self.labels.take(data.X, data.kernel.name == "precomputed"), data.kernel
-        )
+        taking_part = of_rows(data.X, self.labels.rows, data.kernel.name == "precomputed")
+        self._taking_part = as_solved(taking_part, data.kernel)
         # The solvers of problems between classes are meant for such.
         has_blocks = settings.solver == "auto" and settings.loss == "hinge"
         has_blocks = has_blocks and data.kernel.is_definite and data.kernel.name != "linear"
@@ -97,7 +96,6 @@ class SVMProblem:
         once = settings.once and self._stored is None and self.division.n_problems == 1
         self._settings, self._shared = replace(settings, once=once), shared
         self._sets: dict[int, SampleSet] = {}
-        check_intercept_scaling(settings.bias)
         self._pairs = self._shared_pairs(is_small) if has_blocks else None
         one_vs_one = isinstance(data.division, OneVsOne)
         if self._pairs is None and not one_vs_one and data.division.n_problems > 1:
@@ -366,20 +364,24 @@ def kernel_of(
     value = 1.0
     if model.kernel in KERNELS_WITH_GAMMA:
         gamma = model.gamma if gamma is None else gamma
-        value = gamma_value(gamma, known.take(X, False), known.repetitions)
+        value = gamma_value(gamma, of_rows(X, known.rows, False), known.repetitions)
     return Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
 def settings_of(model: Any, store: Store | None, once: bool) -> Settings:
     """Return how the problems of an estimator are solved; see `build`."""
     free = has_free_intercept(model)
+    bias = float(model.intercept_scaling) if model.fit_intercept and not free else 0.0
+    if bias > LARGEST:
+        # Products with such a feature overflow.
+        raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")
     seed = model.random_state
     if not isinstance(seed, Integral):
         seed = check_random_state(seed).randint(2**31 - 1)
     known = SOLVERS["linear" if model.kernel == "linear" else "kernel"]
     return Settings(
         loss=model.loss,
-        bias=float(model.intercept_scaling) if model.fit_intercept and not free else 0.0,
+        bias=bias,
         free=free,
         screening={True: BEST, False: None}.get(model.screening, model.screening),
         # Those of other kernels have no effect.

@@ -29,7 +29,7 @@ from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import check_store
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
-from skscreen.samples.labels import Labels
+from skscreen.samples.labels import Labels, of_rows
 from skscreen.samples.multiclass import OneVsOne, pair_scores
 from skscreen.samples.targets import Targets
 from skscreen.svm.certified.api import Training, warn_if_less
@@ -139,7 +139,7 @@ class SearchOverC(BaseSVM):
         """Return the distinct values of gamma in ascending order, and set `gammas_`."""
         if self.gammas is None or self.kernel not in KERNELS_WITH_GAMMA:
             return None
-        used, values = labels.take(X, False), dict[float | str, float]()
+        used, values = of_rows(X, labels.rows, False), dict[float | str, float]()
         for given in gamma_grid(self.gammas):
             value = gamma_value(given, used, labels.repetitions)
             # On a fold "scale" gives another value.

@@ -116,11 +116,6 @@ def test_labels_are_checked(labels):
         KernelSamples(Gram(X), labels)
 
 
-def test_a_wide_intercept_is_refused():
-    with pytest.raises(ValueError, match="intercept_scaling must be at most"):
-        KernelSamples(Gram(X), y, bias=1e200)
-
-
 @pytest.mark.parametrize("wrong", [lambda A, B: None, lambda A, B: np.ones(len(A))])
 def test_a_callable_that_returns_no_matrix_is_named(wrong):
     with pytest.raises(ValueError, match="kernel must return a matrix of shape"):

@@ -13,7 +13,6 @@ from math import fsum
 import numpy as np
 
 from skscreen.samples.kernels.gram import Gram
-from skscreen.samples.labels import check_intercept_scaling
 
 
 class Places:
@@ -68,7 +67,6 @@ class KernelSamples:
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
         self.gram, self.y, self.bias = gram, y, float(bias)
-        check_intercept_scaling(self.bias)
         # Relative errors of kernel values: how far they may be from those of any vectors.
         self.n, self.error = gram.n, gram.error
         self.diagonal = gram.diagonal + self.bias**2

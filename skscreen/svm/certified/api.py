@@ -409,12 +409,12 @@ class Training:
         return ScoredPath(solver, *view(solver().samples, losses, signs_val))
 
     def _of_classes(self, view: View, y_val, weights) -> Fold:
-        labels = self._problem.labels
-        codes = _codes_of(y_val, labels.classes)
+        division = self._problem.division
+        codes = _codes_of(y_val, division.labels.classes)
         # For two classes scores are compared with zero, for more with those of other classes.
-        several = labels.n_problems > 1
+        several = division.n_problems > 1
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
-        paths = [self._path(k, view, signs_val) for k in range(labels.n_problems)]
+        paths = [self._path(k, view, signs_val) for k in range(division.n_problems)]
         if several:
             ahead = Mistakes(partial(surely_ahead, codes), partial(not_ahead, codes), weights)
             return Fold(paths, ahead)

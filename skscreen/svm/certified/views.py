@@ -9,6 +9,7 @@ from scipy import sparse
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
 from skscreen.samples.kernels.kernel_samples import KernelSamples
+from skscreen.samples.labels import of_rows
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified.bounds import Geometry
@@ -33,7 +34,7 @@ def scored_view(model: Any, data: TrainingSet, X_val: Any, diagonal: Any) -> Vie
     if kernel.name == "precomputed":
         X_val = X_val[:, data.division.labels.rows]
         diagonal = _check_diagonal(diagonal, X_val.shape[0])
-    X = data.division.labels.take(data.X, kernel.name == "precomputed")
+    X = of_rows(data.X, data.division.labels.rows, kernel.name == "precomputed")
     return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
 
 

@@ -283,7 +283,7 @@ def _problem_samples(
 ) -> Iterator[Samples]:
     """Yield the samples of each problem, with signs."""
     pairwise, settings = kernel.name == "precomputed", settings_of(model, None, once=True)
-    taking_part = as_solved(division.labels.take(X, pairwise), kernel)
+    taking_part = as_solved(of_rows(X, division.labels.rows, pairwise), kernel)
     samples = None
     for k in range(division.n_problems):
         if samples is None or not isinstance(division, OneVsRest):
