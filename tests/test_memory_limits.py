@@ -24,6 +24,7 @@ from skscreen import (
 from skscreen.core import memory
 from skscreen.datasets import make_triplets
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
@@ -123,8 +124,8 @@ def test_a_matrix_larger_than_the_cache_is_not_asked_for(little_memory):
     samples = rng.normal(size=(2000, 3))
     little_memory(20_000_000)
     with pytest.raises(MemoryError, match=r"2,000 rows of the kernel matrix of 2,000 samples"):
-        Gram(samples)
-    assert Gram(samples, cache_size=8).whole is None
+        Gram(samples, Kernel("rbf"))
+    assert Gram(samples, Kernel("rbf"), cache_size=8).whole is None
 
 
 def test_nothing_is_refused_where_the_system_does_not_tell(monkeypatch):

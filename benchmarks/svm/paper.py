@@ -17,6 +17,7 @@ from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import linear_svc, svc_gap
 from benchmarks.svm.rates import rates
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
@@ -63,7 +64,7 @@ def samples_of(X, y, gamma: float | None):
     """Return the samples with a penalised intercept."""
     if gamma is None:
         return LinearSamples(X, y, 1.0, compress(X))
-    return KernelSamples(Gram(X, "rbf", gamma=gamma, cache_size=2000), y, bias=1.0)
+    return KernelSamples(Gram(X, Kernel("rbf", gamma=gamma), cache_size=2000), y, bias=1.0)
 
 
 def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolver:

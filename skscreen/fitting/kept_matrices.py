@@ -35,7 +35,7 @@ class KernelMatrices:
     ):
         self._lock = threading.Lock()
         self._several, self._max_bytes, self._grown = several, max_bytes, grown
-        self._key: tuple | None = None
+        self._key: Hashable = None
         self._kernel: np.ndarray | None = None
         self._of: tuple | None = None
         self._distances: np.ndarray | None = None
@@ -45,7 +45,7 @@ class KernelMatrices:
         """Bytes of the matrices."""
         return sum(part.nbytes for part in (self._kernel, self._distances) if part is not None)
 
-    def kernel(self, key: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:
+    def kernel(self, key: Hashable, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the kernel matrix (n, n) of a key, not to be changed; the last one goes first."""
         with self._lock:
             if key == self._key and self._kernel is not None:

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.samples.kernels.gram import KERNELS, Gram
-from skscreen.samples.kernels.kernel import Kernel, gamma_value
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import KERNELS, Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
 from skscreen.sequence.base import MarginalsMixin, begin_fit, solve
 from skscreen.sequence.chains import Chains
@@ -199,7 +199,7 @@ class KernelChainClassifier(MarginalsMixin):
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")
         # Refuses kernels that are not positive semi-definite.
-        Gram(K, "precomputed", cache_size=0.0)
+        Gram(K, Kernel("precomputed"), cache_size=0.0)
         return KernelFactor(K)
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:

@@ -18,7 +18,7 @@ from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, Kernel
 from skscreen.samples.multiclass import (
     Division,
     OneVsOne,
@@ -406,7 +406,7 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         "dual_coef_": shown(signed[:, found]),
         "kernel_shift_": np.array([solution.shift for solution in solutions]),
     }
-    if kernel.has_gamma:
+    if kernel.name in KERNELS_WITH_GAMMA:
         learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
         learned["coef_"] = shown(weights_of(solutions))
@@ -432,8 +432,6 @@ def _sizes(data: TrainingSet, division: Division, solutions, found, learned: dic
     else:
         vectors = learned["support_vectors_"]
         lengths[found] = kernel.lengths(vectors, vectors)
-        # Those of other samples are the same where they are not known.
-        lengths = lengths if kernel.has_lengths else lengths**2
     sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
     return {
         "_one_against_one": isinstance(division, OneVsOne), "_present": labels.present,

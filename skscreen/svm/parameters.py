@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
-from skscreen.samples.kernels.gram import KERNELS
+from skscreen.samples.kernels.kernel import KERNELS
 from skscreen.svm.problem import SOLVERS
 from skscreen.svm.screening.rules import BOUNDS
 

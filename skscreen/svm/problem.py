@@ -16,8 +16,9 @@ from skscreen.core.inputs import check_label_objects
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.kernels.gram import FEW_ENTRIES
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import (
+    FEW_ENTRIES,
     KERNELS_WITH_GAMMA,
     Kernel,
     KernelFunction,
@@ -123,7 +124,7 @@ class SVMProblem:
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
             blocks = SmallBlocks(self._taking_part, self.kernel, *how, kept)
         elif isinstance(division, OneVsOne):
-            gram = self.kernel.gram(self._taking_part, 0.0)
+            gram = Gram(self._taking_part, self.kernel, cache_size=0.0)
             if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
                 return None
             kept = self._kept_blocks(block_bytes(division))

@@ -60,7 +60,10 @@ class SampleSet:
         settings, kernel = self._settings, self._kernel
         if settings.indefinite != "shift" or kernel.is_definite:
             try:
-                return kernel.gram(self._X, settings.cache_size, self._shared, settings.once)
+                return Gram(
+                    self._X, kernel, cache_size=settings.cache_size, shared=self._shared,
+                    once=settings.once,
+                )  # fmt: skip
             except IndefiniteError:
                 # A conditionally definite kernel is convex all the same.
                 if not settings.free and settings.indefinite == "error":
@@ -78,7 +81,7 @@ class SampleSet:
         changed = made_definite(self._matrix, free=self._settings.free, shift=shift)
         self._changed = changed
         # Whole, whatever the size: it is there already.
-        return Gram(changed.K, "precomputed", cache_size=np.inf)
+        return Gram(changed.K, Kernel("precomputed"), cache_size=np.inf)
 
     @property
     def _is_for_libsvm(self) -> bool:

@@ -13,7 +13,7 @@ from skscreen.samples.kernels.distances import (
     square_norms,
     squared_distances,
 )
-from skscreen.samples.kernels.gram import kernel_values
+from skscreen.samples.kernels.kernel import Kernel
 
 X = np.random.default_rng(0).normal(size=(600, 7))
 DISTANCES = cdist(X, X, "sqeuclidean")
@@ -38,7 +38,7 @@ def test_rows_of_the_largest_numbers_are_far_away(kind):
     largest = kind(np.full((2, 7), np.finfo(float).max) * [[1.0], [-1.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_array_equal(kernel_values("rbf", largest, kind(X), gamma=0.3), 0.0)
+        np.testing.assert_array_equal(Kernel("rbf", gamma=0.3).between(largest, kind(X)), 0.0)
 
 
 def test_the_kernel_of_distances_in_place_and_elsewhere():

@@ -6,7 +6,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.samples.kernels.gram import Gram, kernel_values
+from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 
 rng = np.random.default_rng(0)
@@ -34,7 +35,7 @@ def signed(K, bias):
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
 def test_everything_agrees_with_the_explicit_matrix(kernel, as_csr, cache_size):
     data = sparse.csr_array(X) if as_csr else X
-    gram = Gram(data, kernel, cache_size=cache_size, **SETTINGS)
+    gram = Gram(data, Kernel(kernel, **SETTINGS), cache_size=cache_size)
     assert (gram.whole is None) == (cache_size == 2)
     check_samples(gram, signed(reference(kernel), 1.5))
 
@@ -42,7 +43,7 @@ def test_everything_agrees_with_the_explicit_matrix(kernel, as_csr, cache_size):
 @pytest.mark.parametrize("cache_size", [1000, 2])
 def test_precomputed(cache_size):
     K = laplacian(X, X)
-    check_samples(Gram(K, "precomputed", cache_size=cache_size), signed(K, 1.5))
+    check_samples(Gram(K, Kernel("precomputed"), cache_size=cache_size), signed(K, 1.5))
 
 
 def check_samples(gram, Q):
@@ -66,14 +67,14 @@ def check_samples(gram, Q):
 
 
 def test_one_gram_serves_several_label_vectors():
-    gram = Gram(X, gamma=0.3)
+    gram = Gram(X, Kernel("rbf", gamma=0.3))
     one, other = KernelSamples(gram, y), KernelSamples(gram, -y)
     assert one.gram.whole is other.gram.whole
     np.testing.assert_array_equal(one.q_dot(np.ones(N)), other.q_dot(np.ones(N)))
 
 
 def test_duplicates_have_exactly_the_same_kernel_values():
-    gram = Gram(np.vstack([X[:50], X[:50]]), gamma=0.3)
+    gram = Gram(np.vstack([X[:50], X[:50]]), Kernel("rbf", gamma=0.3))
     K = gram.whole
     np.testing.assert_allclose(np.diag(K[:50, 50:]), 1.0, atol=1e-14)
     assert np.all(K <= 1.0)
@@ -87,19 +88,19 @@ def test_duplicates_have_exactly_the_same_kernel_values():
         ((np.triu(np.ones((5, 5))), "precomputed"), "symmetric"),
         ((np.ones((5, 4)), "precomputed"), "square"),
         ((np.full((5, 5), np.nan), "precomputed"), "not finite"),
-        ((X, "gaussian"), "kernel must be"),
         ((1e41 * X, "linear"), "the kernel has values up to .* rescale X"),
         ((1e200 * X, "linear"), "not finite on X"),
         ((1e41 * X, "rbf"), "X has rows of length above"),
     ],
 )
 def test_what_is_no_kernel_is_refused(arguments, message):
+    data, kernel = arguments
     with pytest.raises(ValueError, match=message):
-        Gram(*arguments)
+        Gram(data, Kernel(kernel))
 
 
 def test_a_sigmoid_that_is_definite_is_accepted():
-    Gram(np.eye(3), "sigmoid", gamma=0.1)
+    Gram(np.eye(3), Kernel("sigmoid", gamma=0.1))
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
@@ -107,24 +108,26 @@ def test_distances_far_from_the_origin_keep_their_digits(far):
     # Multiples of 2^-20 lose nothing when they are shifted.
     near = np.round(X * 2**20) / 2**20
     expected = rbf_kernel(near, gamma=0.3)
-    np.testing.assert_allclose(Gram(near + far, "rbf", gamma=0.3).whole, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        Gram(near + far, Kernel("rbf", gamma=0.3)).whole, expected, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("labels", [np.zeros(N), y[:-1]])
 def test_labels_are_checked(labels):
     with pytest.raises(ValueError, match="labels -1 or"):
-        KernelSamples(Gram(X), labels)
+        KernelSamples(Gram(X, Kernel("rbf")), labels)
 
 
 @pytest.mark.parametrize("wrong", [lambda A, B: None, lambda A, B: np.ones(len(A))])
 def test_a_callable_that_returns_no_matrix_is_named(wrong):
     with pytest.raises(ValueError, match="kernel must return a matrix of shape"):
-        kernel_values(wrong, X, X)
+        Kernel(wrong).between(X, X)
 
 
 def test_a_callable_may_return_sparse_matrices():
     data = sparse.csr_array(X)
-    K = kernel_values(lambda A, B: A @ B.T, data, data)
+    K = Kernel(lambda A, B: A @ B.T).between(data, data)
     np.testing.assert_allclose(K, X @ X.T, atol=1e-12)
 
 
@@ -133,7 +136,7 @@ def test_a_kernel_between_a_set_and_no_samples(kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         for A, B in ((X, X[:0]), (X[:0], X)):
-            assert kernel_values(kernel, A, B, gamma=1.0).shape == (len(A), len(B))
+            assert Kernel(kernel, gamma=1.0).between(A, B).shape == (len(A), len(B))
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
@@ -142,20 +145,20 @@ def test_distances_that_no_shift_brings_near_the_origin_keep_their_digits(far):
     apart[::2, 0] += far
     apart[1::2, 0] -= far
     expected = np.exp(-0.3 * cdist(apart, apart, "sqeuclidean"))
-    np.testing.assert_allclose(Gram(apart, "rbf", gamma=0.3).whole, expected, atol=1e-9)
-    values = kernel_values("rbf", apart[:7], apart, gamma=0.3)
+    np.testing.assert_allclose(Gram(apart, Kernel("rbf", gamma=0.3)).whole, expected, atol=1e-9)
+    values = Kernel("rbf", gamma=0.3).between(apart[:7], apart)
     np.testing.assert_allclose(values, expected[:7], atol=1e-9)
     rows = sparse.csr_array(apart)
     if far < 1e4:
-        np.testing.assert_allclose(Gram(rows, "rbf", gamma=0.3).whole, expected, atol=1e-8)
+        np.testing.assert_allclose(Gram(rows, Kernel("rbf", gamma=0.3)).whole, expected, atol=1e-8)
     else:
         with pytest.raises(ValueError, match="sparse rows lose too many digits"):
-            Gram(rows, "rbf", gamma=0.3)
+            Gram(rows, Kernel("rbf", gamma=0.3))
     # One row that is far away is near to no other.
     alone = np.array(X)
     alone[3] += far
     expected = np.exp(-0.3 * cdist(alone, alone, "sqeuclidean"))
-    found = Gram(sparse.csr_array(alone), "rbf", gamma=0.3).whole
+    found = Gram(sparse.csr_array(alone), Kernel("rbf", gamma=0.3)).whole
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -165,6 +168,6 @@ def test_a_sample_far_from_all_others_is_near_itself(seed, container):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 8))
     X[0] *= 1e8
-    gram = Gram(container(X), gamma=1.0, cache_size=0.01)
+    gram = Gram(container(X), Kernel("rbf", gamma=1.0), cache_size=0.01)
     index = np.array([3, 0])
     np.testing.assert_array_equal(np.diagonal(gram.compute(index, index)), 1.0)

@@ -145,7 +145,7 @@ def test_large_sets_have_no_matrix(wide):
     X = sparse.random_array(
         (BY_BLOCKS + 1, 5000 if wide else 30), density=0.01, random_state=rng
     ).tocsr()
-    gram = Gram(X, "rbf", gamma=0.05, once=True)
+    gram = Gram(X, Kernel("rbf", gamma=0.05), once=True)
     assert gram.whole is None
     y = np.where(rng.random(BY_BLOCKS + 1) < 0.5, 1.0, -1.0)
     alpha = rng.random(BY_BLOCKS + 1) * (rng.random(BY_BLOCKS + 1) < 0.1)
@@ -157,8 +157,8 @@ def test_large_sets_have_no_matrix(wide):
 
 def test_a_matrix_next_to_the_unit_matrix_is_computed():
     X = np.random.default_rng(2).normal(size=(BY_BLOCKS + 1, 30))
-    assert Gram(X, "rbf", gamma=0.5, once=True).whole is not None
-    assert Gram(X, "rbf", gamma=0.02, once=True).whole is None
+    assert Gram(X, Kernel("rbf", gamma=0.5), once=True).whole is not None
+    assert Gram(X, Kernel("rbf", gamma=0.02), once=True).whole is None
 
 
 @pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])

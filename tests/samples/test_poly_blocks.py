@@ -7,7 +7,7 @@ from scipy import sparse
 from skscreen import ScreenedSVC
 from skscreen.samples.kernels.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
+from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 
 
 def samples(kind, n=700):
@@ -75,10 +75,10 @@ def test_nothing_to_add():
 
 
 def test_other_powers_have_no_blocks():
-    assert has_poly_blocks(0.1, 3, 0.0)
-    assert has_poly_blocks(0.1, 2.0, 1.0)
+    assert Kernel("poly", 0.1, 3, 0.0).is_power
+    assert Kernel("poly", 0.1, 2.0, 1.0).is_power
     for settings in ((0.1, 2.5, 1.0), (0.1, 0, 1.0), (-0.1, 2, 1.0), (0.1, 2, -1.0), (0.1, 99, 0)):
-        assert not has_poly_blocks(*settings)
+        assert not Kernel("poly", *settings).is_power
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -109,7 +109,7 @@ def test_gaps_of_large_fits_are_as_small_as_said(degree, coef0, C, tol):
     X[::200] *= 20.0
     y = np.where(X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=len(X)) > 0.0, 1.0, -1.0)
     settings = {"kernel": "poly", "gamma": 0.2, "degree": degree, "coef0": coef0, "cache_size": 10}
-    assert isinstance(Gram(X, **settings).blocks, PolyBlocks)
+    assert isinstance(Gram(X, Kernel("poly", 0.2, degree, coef0)).blocks, PolyBlocks)
     model = ScreenedSVC(C, **settings, intercept="free", tol=tol).fit(X, y)
     beta = np.zeros(len(X), np.longdouble)
     beta[model.support_] = model.dual_coef_.ravel()

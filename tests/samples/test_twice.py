@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.rows import LinearSamples, both_signs
 
@@ -39,7 +40,7 @@ def test_products_are_those_of_the_explicit_vectors(make, bias):
 
 
 def kernel_samples(kind, bias=0.7):
-    gram = Gram(X, "rbf", gamma=0.3, cache_size=1000 if kind == "whole" else 0)
+    gram = Gram(X, Kernel("rbf", gamma=0.3), cache_size=1000 if kind == "whole" else 0)
     return KernelSamples(Places.twice(gram), both_signs(N), bias=bias)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, both_signs
@@ -20,7 +21,7 @@ Y = X[:, 0] + RNG.normal(size=25)
 
 
 def regression(targets, epsilon, free=True):
-    gram = Gram(X, "rbf", gamma=0.5)
+    gram = Gram(X, Kernel("rbf", gamma=0.5))
     gram = Places.twice(gram)
     samples = KernelSamples(gram, both_signs(25), bias=0.0 if free else 1.0)
     return samples, tube(targets, epsilon)
@@ -33,7 +34,7 @@ def tube(targets, epsilon):
 
 def classification():
     signs = np.where(Y > 0.3, 1.0, -1.0)
-    return KernelSamples(Gram(X, "rbf", gamma=0.5), signs), hinge(WEIGHTS)
+    return KernelSamples(Gram(X, Kernel("rbf", gamma=0.5)), signs), hinge(WEIGHTS)
 
 
 CASES = {

@@ -1,12 +1,11 @@
 """The kernel matrix of a set of samples: whole in memory, or in tiles."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
@@ -25,11 +24,10 @@ from skscreen.samples.kernels.distances import (
     square_norms,
     squared_distances,
 )
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
-from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
+from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
-
-KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
 # Rows computed at a time: enough for GEMM, few enough for the cache.
 _BLOCK = 256
@@ -41,9 +39,6 @@ BY_BLOCKS = 2000
 _WIDEST = 4096
 # Bytes for each of their entries: copies in double and single precision.
 _BYTES_DENSE = 28.0
-
-# Entries of sparse samples up to which they are made dense.
-FEW_ENTRIES = 2**18
 
 # Relative errors of kernel values that are computed here.
 _EXACT = 1e-14
@@ -58,7 +53,7 @@ _NARROW = 0.05
 class Shared(Protocol):
     """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
 
-    def kernel(self, key: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:
+    def kernel(self, key: Hashable, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the kernel matrix that a key names: known, or computed."""
 
     def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]) -> np.ndarray | None:
@@ -66,7 +61,7 @@ class Shared(Protocol):
 
 
 class Gram:
-    """The kernel matrix of samples X (n, d); of kernel "precomputed" X is the matrix.
+    """The matrix of a kernel on samples X (n, d); of the kernel "precomputed" X is the matrix.
 
     A matrix of up to `cache_size` megabytes is computed `whole`; of a larger one values are
     computed in tiles as they are needed (see `kernel_blocks`). So it is for more than `BY_BLOCKS`
@@ -76,17 +71,13 @@ class Gram:
     """
 
     def __init__(
-        self, X, kernel: str | Callable = "rbf", *, gamma: float = 1.0, degree: float = 3,
-        coef0: float = 0.0, cache_size: float = 1000, shared: Shared | None = None,
+        self, X, kernel: Kernel, *, cache_size: float = 1000, shared: Shared | None = None,
         once: bool = False,
     ):  # fmt: skip
-        if kernel not in KERNELS:
-            raise ValueError(f"kernel must be one of {KERNELS}, got {kernel!r}")
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.n, self.is_definite = self.X.shape[0], is_definite(kernel, gamma, coef0)
+        self.kernel, self.n = kernel, self.X.shape[0]
         self._probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
-        if kernel == "rbf":
+        if kernel.name == "rbf":
             (self.X,) = near_origin(self.X)
             self._squares = square_norms(self.X)
             if not np.all(self._squares <= LARGEST**2):
@@ -94,10 +85,10 @@ class Gram:
             # A single row that is far from the origin is far from all others too.
             far = np.sort(self._squares)[-2:][0]
             is_sparse = sparse.issparse(self.X)
-            self._lost, self._is_far = lost_digits(far, self.gamma, is_sparse)
+            self._lost, self._is_far = lost_digits(far, kernel.gamma, is_sparse)
             # Dense samples that are far have their differences taken.
             self._lost = 0.0 if self._is_far and not is_sparse else self._lost
-        elif kernel == "precomputed":
+        elif kernel.name == "precomputed":
             check_symmetric(self.X, "X, as a kernel matrix,")
             check_minors(self.X, np.diagonal(self.X))
         # Overflow is checked below.
@@ -108,13 +99,13 @@ class Gram:
         self.diagonal = np.maximum(self.diagonal, 0.0)
         fits = 8 * self.n**2 <= cache_size * 2**20
         in_tiles = once and self.n > BY_BLOCKS and self._is_wide
-        self._shared = None if kernel == "precomputed" else shared
+        self._shared = None if kernel.name == "precomputed" else shared
         self.whole = None
         if fits and not in_tiles:
             # What has told that there is to be a matrix takes memory.
             vars(self).pop("blocks", None)
-            key, compute = (kernel, gamma, degree, coef0), self._compute_whole
-            self.whole = compute() if self._shared is None else self._shared.kernel(key, compute)
+            compute = self._compute_whole
+            self.whole = compute() if self._shared is None else self._shared.kernel(kernel, compute)
 
     @cached_property
     def blocks(self) -> KernelBlocks:
@@ -125,19 +116,19 @@ class Gram:
             what = f"{self.n:,} sparse rows made dense"
             nbytes = _BYTES_DENSE * self.n * self.X.shape[1]
             check_memory(nbytes, what, "Use fewer samples.")
-        if self.kernel == "rbf" and full:
-            near = RBFRows(self.X, self.gamma)
+        kernel = self.kernel
+        if kernel.name == "rbf" and full:
+            near = RBFRows(self.X, kernel.gamma)
             return RBFBlocks(near, near)
-        settings = self.gamma, self.degree, self.coef0
-        if self.kernel == "poly" and full and small and has_poly_blocks(*settings):
-            rows = PolyRows(self.X, *settings)
+        if kernel.is_power and full and small:
+            rows = PolyRows(self.X, kernel.gamma, kernel.degree, kernel.coef0)
             return PolyBlocks(rows, rows)
         return ComputedBlocks(self.compute, self.diagonal, self.computed_error)
 
     @property
     def _is_wide(self) -> bool:
         """Whether most samples may turn out to be no support vectors: not next to a unit matrix."""
-        if not self.is_definite or self.diagonal.max() > LARGEST_SINGLE:
+        if not self.kernel.is_definite or self.diagonal.max() > LARGEST_SINGLE:
             return False
         probe = self._probe
         values = np.empty((probe.size, probe.size), np.float32)
@@ -182,18 +173,17 @@ class Gram:
 
     def compute(self, rows: Any, columns: Any) -> np.ndarray:
         """Return K between two sets of samples, in float64."""
-        if self.kernel == "precomputed":
+        if self.kernel.name == "precomputed":
             return np.asarray(self.X[np.ix_(rows, columns)], np.float64)
-        if self.kernel != "rbf":
-            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            return kernel_values(self.kernel, self.X[rows], self.X[columns], **settings)
+        if self.kernel.name != "rbf":
+            return self.kernel.between(self.X[rows], self.X[columns])
         D = self.distances(rows, columns)
         # A sample far from all others loses digits next to itself only.
         place = np.full(self.n, -1)
         place[columns] = np.arange(D.shape[1])
         itself = np.flatnonzero(place[rows] >= 0)
         D[itself, place[rows][itself]] = 0.0
-        return rbf_of_distances(D, self.gamma, D)
+        return rbf_of_distances(D, self.kernel.gamma, D)
 
     def distances(self, rows: Any, columns: Any) -> np.ndarray:
         """Return the squared distances between two sets of samples, of an RBF kernel."""
@@ -201,27 +191,28 @@ class Gram:
         return squared_distances(self.X[rows], self.X[columns], *squares, self._is_far)
 
     def _diagonal(self) -> np.ndarray:
-        if self.kernel == "rbf":
+        kernel = self.kernel
+        if kernel.name == "rbf":
             return np.ones(self.n)
-        if self.kernel == "precomputed":
+        if kernel.name == "precomputed":
             return np.array(np.diagonal(self.X), np.float64)
         squares = square_norms(self.X)
-        if self.kernel == "linear":
+        if kernel.name == "linear":
             return squares
-        inner = self.gamma * squares + self.coef0
-        return np.tanh(inner) if self.kernel == "sigmoid" else inner**self.degree
+        inner = kernel.gamma * squares + kernel.coef0
+        return np.tanh(inner) if kernel.name == "sigmoid" else inner**kernel.degree
 
     def _compute_whole(self) -> np.ndarray:
-        if self.kernel == "precomputed":
+        if self.kernel.name == "precomputed":
             return np.ascontiguousarray(self.X, np.float64)
         what = f"{self.n:,} rows of the kernel matrix of {self.n:,} samples"
         needed = 8 * self.n * (self.n + 2 * _BLOCK)
         check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
         K = np.empty((self.n, self.n))
-        if self.kernel == "rbf" and self._shared is not None:
+        if self.kernel.name == "rbf" and self._shared is not None:
             D = self._shared.distances((self._is_far,), self.n, self.squared_distances)
             if D is not None:
-                return rbf_of_distances(D, self.gamma, K)
+                return rbf_of_distances(D, self.kernel.gamma, K)
         # The upper triangle by blocks of rows, mirrored.
         for first in range(0, self.n, _BLOCK):
             last = min(first + _BLOCK, self.n)
@@ -230,7 +221,7 @@ class Gram:
             K[last:, first:last] = block[:, last - first :].T
         # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
         np.fill_diagonal(K, self.diagonal)
-        if not self.is_definite:
+        if not self.kernel.is_definite:
             check_minors(K, self.diagonal)
         return K
 
@@ -243,31 +234,32 @@ class Gram:
     @property
     def error(self) -> float:
         """Relative errors of the values, which may be of single precision where they are given."""
-        if self.kernel == "precomputed":
+        if self.kernel.name == "precomputed":
             return INDEFINITE
-        return max(_EXACT, self._lost if self.kernel == "rbf" else 0.0)
+        return max(_EXACT, self._lost if self.kernel.name == "rbf" else 0.0)
 
     @property
     def computed_error(self) -> float:
         """Errors of computed values K_ij over sqrt(K_ii K_jj); given ones are what they are."""
-        if self.kernel == "precomputed":
+        kernel = self.kernel
+        if kernel.name == "precomputed":
             return 0.0
         # Error of an inner product, relative to the product of the norms.
         products = EPS * (self.X.shape[1] + 4.0)
-        if self.kernel == "rbf":
+        if kernel.name == "rbf":
             return 4.0 * products + self.exponent_error
-        products *= self.degree + 1.0 if self.kernel == "poly" else 1.0
-        if self.is_definite:
+        products *= kernel.degree + 1.0 if kernel.name == "poly" else 1.0
+        if kernel.is_definite:
             return products
         # A negative `coef0` cancels digits, and a sigmoid has values smaller than its argument.
-        size = self.gamma * square_norms(self.X) + abs(self.coef0)
-        size = size**self.degree if self.kernel == "poly" else size
+        size = kernel.gamma * square_norms(self.X) + abs(kernel.coef0)
+        size = size**kernel.degree if kernel.name == "poly" else size
         return products * float(np.max(size / np.maximum(self.diagonal, 1e-300)))
 
     @property
     def exponent_error(self) -> float:
         """Errors of the exponents of an RBF kernel, as far as its values show them."""
-        d, largest = self.X.shape[1], self.gamma * float(self._squares.max())
+        d, largest = self.X.shape[1], self.kernel.gamma * float(self._squares.max())
         if self._is_far and not sparse.issparse(self.X):
             # Of t = gamma |x - x'|^2, by differences: next to t and to its root, and no power of
             # t times exp(-t) is larger than 1.
@@ -283,44 +275,5 @@ class Gram:
                 f"the kernel has values up to {self.diagonal.max():g} on X, and products above "
                 f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the kernel"
             )
-        if not self.is_definite:
+        if not self.kernel.is_definite:
             check_definite(self.compute(self._probe, self._probe))
-
-
-def is_definite(kernel: str | Callable, gamma: float, coef0: float) -> bool:
-    """Whether a kernel is positive semi-definite on any samples."""
-    if kernel == "poly":
-        return gamma >= 0.0 and coef0 >= 0.0
-    return kernel in ("rbf", "linear")
-
-
-def kernel_values(kernel: str | Callable, A: Any, B: Any, **settings: float) -> np.ndarray:
-    """Return the matrix between two sets of samples of a kernel, as `Gram` would."""
-    shape = A.shape[0], B.shape[0]
-    if 0 in shape:
-        return np.empty(shape)
-    if callable(kernel):
-        return matrix_of(kernel, A, B, shape)
-    if kernel != "rbf":
-        return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
-    # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
-    if max(shape) * A.shape[1] <= FEW_ENTRIES:
-        A, B = (X.toarray() if sparse.issparse(X) else X for X in (A, B))
-    (A, B), gamma = near_origin(A, B), settings["gamma"]
-    squares = square_norms(A), square_norms(B)
-    far, is_sparse = min(s.max() for s in squares), sparse.issparse(A) or sparse.issparse(B)
-    D = squared_distances(A, B, *squares, lost_digits(far, gamma, is_sparse)[1])
-    return rbf_of_distances(D, gamma, D)
-
-
-def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return what a function says is the kernel matrix between two sets of samples."""
-    K = kernel(A, B)
-    # The matrix may be sparse for sparse samples.
-    K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
-    if K.shape != shape:
-        raise ValueError(
-            f"kernel must return a matrix of shape {shape} for two sets of so many samples, got "
-            f"shape {K.shape}."
-        )
-    return K

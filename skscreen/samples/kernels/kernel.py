@@ -1,4 +1,4 @@
-"""Kernels: what they are evaluated with, and the values between training and other samples."""
+"""Kernels, their parameters, and values between training and other samples."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,17 +7,28 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import _num_samples
 
 from skscreen._compiled import samples as loops
 from skscreen.samples.kernels.definite import check_symmetric
-from skscreen.samples.kernels.gram import Gram, Shared, is_definite, kernel_values, matrix_of
+from skscreen.samples.kernels.distances import (
+    lost_digits,
+    near_origin,
+    rbf_of_distances,
+    square_norms,
+    squared_distances,
+)
 from skscreen.samples.kernels.kernel_blocks import RBFBlocks, RBFRows
-from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
+from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import flat_rows, squared_norms
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
+KERNELS = (*KERNELS_WITH_GAMMA, "linear", "precomputed")
+
+# Entries of sparse samples up to which they are made dense.
+FEW_ENTRIES = 2**18
 
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
@@ -62,12 +73,12 @@ class KernelFunction:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its parameters; what decision functions need after the Gram matrix is gone."""
+    """A kernel, one of `KERNELS` or a function, with its parameters."""
 
     name: str | Callable
-    gamma: float
-    degree: float
-    coef0: float
+    gamma: float = 1.0
+    degree: float = 3.0
+    coef0: float = 0.0
     function: KernelFunction | None = None  # what computes the matrices of "precomputed"
 
     def scores(self, X: Any, support_vectors: Any, dual_coef: np.ndarray) -> np.ndarray:
@@ -103,19 +114,25 @@ class Kernel:
     def _in_tiles(self, X, support_vectors) -> bool:
         """Whether the kernel is faster in tiles."""
         n, d = X.shape
-        known = self.name == "rbf" or (self.name == "poly" and has_poly_blocks(*self._poly))
+        known = self.name == "rbf" or self.is_power
         return known and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
 
     @property
-    def _poly(self) -> tuple[float, float, float]:
-        return self.gamma, self.degree, self.coef0
+    def is_power(self) -> bool:
+        """Whether it is a power of inner products of augmented rows, as `PolyBlocks` needs it."""
+        # Errors of higher powers are not small.
+        powers = range(1, 17)
+        return (
+            self.name == "poly" and self.gamma > 0.0 and self.coef0 >= 0.0 and self.degree in powers
+        )
 
     def _blocks(self, X, support_vectors) -> Iterator[tuple[slice, RBFBlocks | PolyBlocks]]:
         """Yield parts of the rows of X, and products with the support vectors."""
         parts = gen_batches(X.shape[0], _ROWS)
         if self.name == "poly":
-            rows = PolyRows(support_vectors, *self._poly)
-            yield from ((part, PolyBlocks(rows, PolyRows(X[part], *self._poly))) for part in parts)
+            settings = self.gamma, self.degree, self.coef0
+            rows = PolyRows(support_vectors, *settings)
+            yield from ((part, PolyBlocks(rows, PolyRows(X[part], *settings))) for part in parts)
             return
         A = RBFRows(support_vectors, self.gamma)
         for part in parts:
@@ -124,17 +141,14 @@ class Kernel:
     @property
     def is_definite(self) -> bool:
         """Whether the kernel is positive semi-definite on any samples."""
-        return is_definite(self.name, self.gamma, self.coef0)
+        if self.name == "poly":
+            return self.gamma >= 0.0 and self.coef0 >= 0.0
+        return self.name in ("rbf", "linear")
 
     @property
     def width(self) -> float:
         """Width of products, for the choice of BLAS threads; see `KernelSamples.width`."""
         return np.inf if self.name == "linear" else 0.0
-
-    @property
-    def has_gamma(self) -> bool:
-        """Whether gamma is a parameter of the kernel."""
-        return self.name in KERNELS_WITH_GAMMA
 
     @property
     def has_lengths(self) -> bool:
@@ -161,17 +175,35 @@ class Kernel:
 
     def between(self, X: Any, Y: Any) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
-        return kernel_values(self.name, X, Y, **self._settings)
+        shape = X.shape[0], Y.shape[0]
+        if 0 in shape:
+            return np.empty(shape)
+        if callable(self.name):
+            return matrix_of(self.name, X, Y, shape)
+        if self.name != "rbf":
+            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
+        # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
+        if max(shape) * X.shape[1] <= FEW_ENTRIES:
+            X, Y = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
+        X, Y = near_origin(X, Y)
+        squares = square_norms(X), square_norms(Y)
+        far, is_sparse = min(s.max() for s in squares), sparse.issparse(X) or sparse.issparse(Y)
+        D = squared_distances(X, Y, *squares, lost_digits(far, self.gamma, is_sparse)[1])
+        return rbf_of_distances(D, self.gamma, D)
 
-    def gram(
-        self, X: Any, cache_size: float, shared: Shared | None = None, once: bool = False
-    ) -> Gram:
-        """Return the kernel matrix of training samples."""
-        return Gram(X, self.name, cache_size=cache_size, shared=shared, once=once, **self._settings)
 
-    @property
-    def _settings(self) -> dict[str, float]:
-        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return what a function says is the kernel matrix between two sets of samples."""
+    K = kernel(A, B)
+    # The matrix may be sparse for sparse samples.
+    K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
+    if K.shape != shape:
+        raise ValueError(
+            f"kernel must return a matrix of shape {shape} for two sets of so many samples, got "
+            f"shape {K.shape}."
+        )
+    return K
 
 
 def as_given(X: Any) -> Any:

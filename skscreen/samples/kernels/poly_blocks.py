@@ -33,17 +33,9 @@ _FAR = 1000.0
 # of sums of `_SUMMED` rows. Products of errors with each other.
 _PRODUCT_AND_POWER, _WEIGHTS_AND_SUM, _SECOND_ORDER = 9.0, 42.0, 1.05
 
-# Largest degree: errors of its powers are still small.
-_HIGHEST = 16
-
-
-def has_poly_blocks(gamma: float, degree: float, coef0: float) -> bool:
-    """Whether a polynomial kernel is a power of inner products of augmented rows."""
-    return gamma > 0.0 and coef0 >= 0.0 and degree in range(1, _HIGHEST + 1)
-
 
 class PolyRows:
-    """Samples X (n, d) of a polynomial kernel (see `has_poly_blocks`), prepared for tiles."""
+    """Samples X (n, d) of a polynomial kernel (see `Kernel.is_power`), prepared for tiles."""
 
     def __init__(self, X, gamma: float, degree: float, coef0: float):
         self.n, self.degree = X.shape[0], int(degree)

@@ -22,7 +22,7 @@ from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import with_options
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernels.gram import is_definite
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.certified.errors import (
     AbsoluteErrors,
@@ -354,8 +354,8 @@ def check_searchable(model: Any) -> None:
             "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
             "C: the bounds know no free intercept. Pass intercept='penalised'."
         )
-    by_name = not callable(model.kernel) and is_definite(model.kernel, 1.0, model.coef0)
-    if model.indefinite == "shift" and not by_name:
+    known = Kernel(model.kernel, coef0=model.coef0)
+    if model.indefinite == "shift" and not known.is_definite:
         raise ValueError("indefinite must be 'error' for a certified choice of C, got 'shift'.")
     # There is nothing to prove without certificates.
     model.indefinite = "error"

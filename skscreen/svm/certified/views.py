@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.labels import of_rows
@@ -90,8 +91,8 @@ def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: floa
     if kernel.name == "precomputed":
         table = X_val
     else:
-        # Hardly any cache, because only the diagonal of the matrix is needed.
-        diagonal, table = kernel.gram(X_val, 1e-9).diagonal, None
+        # Without a cache, because only the diagonal of the matrix is needed.
+        diagonal, table = Gram(X_val, kernel, cache_size=0.0).diagonal, None
         if 8.0 * X_val.shape[0] * n <= cache_size * 2**20:
             check_kernel_memory(X_val.shape[0], n, 2, "Use a smaller cache_size.")
             table = kernel.between(X_val, X)

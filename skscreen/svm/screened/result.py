@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
@@ -144,7 +145,7 @@ class SampleScreening:
 
     def __init__(self, C: float, n_samples: int, problems: list[Decided], kernel):
         self.C, self.kernel_, self._problems, self._n = C, kernel.name, problems, n_samples
-        if kernel.has_gamma:
+        if kernel.name in KERNELS_WITH_GAMMA:
             self.gamma_ = kernel.gamma
         codes = np.full((len(problems), n_samples), ZERO, dtype=np.int8)
         bounds = np.full((len(problems), n_samples, 2), np.nan)

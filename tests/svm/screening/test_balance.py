@@ -10,6 +10,7 @@ from svm_reference import free_optimum
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
@@ -38,7 +39,7 @@ def between_two_optima(seed, delta):
     sides = (margins[0] < 1.0 - 1e-5) & (margins[1] > 1.0 + 1e-5)
     chosen = places[np.flatnonzero(sides)[:5]]
     X, y = np.vstack([X, chosen]), np.append(y, np.ones(len(chosen)))
-    samples = KernelSamples(Gram(rbf_kernel(X, gamma=0.3), "precomputed"), y)
+    samples = KernelSamples(Gram(rbf_kernel(X, gamma=0.3), Kernel("precomputed")), y)
     return samples, np.append(C, np.full(len(chosen), 1e-6))
 
 
@@ -73,7 +74,9 @@ def test_a_point_out_of_balance_has_a_larger_ball(delta):
 
 def test_samples_left_out_count_for_the_balance():
     """Where the undecided samples cannot restore it, nothing is decided."""
-    samples = KernelSamples(Gram(np.eye(4) + 1.0, "precomputed"), np.array([1.0, 1.0, -1.0, -1.0]))
+    samples = KernelSamples(
+        Gram(np.eye(4) + 1.0, Kernel("precomputed")), np.array([1.0, 1.0, -1.0, -1.0])
+    )
     for codes, alpha, expected in [
         ([0, 0, 0, 0], [1.0, 0.5, 1.0, 0.5], True),
         # Both positives at C: the sum of the others has to be 2, and is.

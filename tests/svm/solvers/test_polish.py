@@ -12,6 +12,7 @@ from svm_reference import dual, gap, optimum, primal, sloppy
 from skscreen import ScreenedSVC
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
@@ -28,7 +29,7 @@ def samples_and_matrix(kind):
         return LinearSamples(X, y, 1.0), y[:, None] * (X @ X.T + 1.0) * y
     data = np.repeat(X[:40], 2, axis=0) if kind == "repeated" else X
     signs = np.repeat(y[:40], 2) if kind == "repeated" else y
-    gram = Gram(data, "rbf", gamma=0.02)
+    gram = Gram(data, Kernel("rbf", gamma=0.02))
     K = gram.compute(np.arange(len(data)), np.arange(len(data)))
     return KernelSamples(gram, signs, bias=1.0), signs[:, None] * (K + 1.0) * signs
 
@@ -98,7 +99,7 @@ def test_only_small_sparse_problems_are_polished(n, polished):
 
 
 def test_free_intercept():
-    samples = KernelSamples(Gram(X, "rbf", gamma=0.02), y)
+    samples = KernelSamples(Gram(X, Kernel("rbf", gamma=0.02)), y)
     peer = SVC(C=1.0, gamma=0.02, tol=1e-4).fit(X, y)
     alpha = np.zeros(len(y))
     alpha[peer.support_] = np.abs(peer.dual_coef_[0])

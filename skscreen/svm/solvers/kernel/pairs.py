@@ -151,15 +151,15 @@ def class_blocks(
 
     The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
     """
-    gram = kernel.gram(X, 0.0)
-    if gram.kernel != "rbf":
+    gram = Gram(X, kernel, cache_size=0.0)
+    if kernel.name != "rbf":
         return _split(gram.compute, ends), np.sqrt(gram.diagonal), gram.computed_error, 0.0
     blocks, largest = _split(gram.distances, ends), 0.0
     for (i, j), block in blocks.items():
         if i == j:
             # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
             np.fill_diagonal(block, 0.0)
-        block *= -gram.gamma
+        block *= -kernel.gamma
         largest = max(largest, -float(block.min()))
     if not free or largest > _FLAT:
         for block in blocks.values():

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from skscreen import ScreenedSVC, svc_path
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.certificate import Box, View
@@ -64,7 +65,7 @@ def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
     X, y = data(kind)
     caps = C * np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], size=y.size)
     bias, intercept = 2.0 * (mode == "penalised"), "free" if mode == "free" else "none"
-    gram = Gram(X, gamma=0.3)
+    gram = Gram(X, Kernel("rbf", gamma=0.3))
     samples = KernelSamples(tiled(gram) if in_tiles else gram, y, bias=bias)
     for tol in (1e-2, 1e-7):
         found = solve_kernel(samples, caps, intercept=intercept, tol=tol)
@@ -83,9 +84,9 @@ def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
     X, y = data("cancer")
     settings = {"gamma": 0.05, "degree": 2, "coef0": 1.0}
     if kernel == "precomputed":
-        gram = Gram((0.05 * X @ X.T + 1.0) ** 2, kernel)
+        gram = Gram((0.05 * X @ X.T + 1.0) ** 2, Kernel(kernel))
     else:
-        gram = Gram(X, kernel, **settings)
+        gram = Gram(X, Kernel(kernel, **settings))
     problem, n, rel = KernelSamples(tiled(gram), y), y.size, 3e-9
     C, shifts = np.full(n, 3.0), np.zeros(n)
     if squared:
@@ -110,7 +111,7 @@ def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
 
 def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
     X, y = data("plain")
-    problem, C = KernelSamples(tiled(Gram(X, gamma=0.3)), y), np.ones(y.size)
+    problem, C = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.3))), y), np.ones(y.size)
     free = solve_kernel(problem, C, tol=1e-8, intercept="free")
     shown = free.margins + free.b * y
     codes = np.where(shown > 1.01, 1, np.where(shown < 0.99, 2, 0)).astype(np.int8)
@@ -128,7 +129,7 @@ def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
 @pytest.mark.parametrize("in_tiles", [True, False])
 def test_a_good_start_takes_few_steps(in_tiles):
     X, y = data("plain")
-    gram = Gram(X, gamma=0.3)
+    gram = Gram(X, Kernel("rbf", gamma=0.3))
     problem = KernelSamples(tiled(gram) if in_tiles else gram, y, bias=1.0)
     C = np.ones(y.size)
     cold = solve_kernel(problem, C, tol=1e-6)
@@ -141,7 +142,7 @@ def test_a_good_start_takes_few_steps(in_tiles):
 @pytest.mark.parametrize("in_tiles", [True, False])
 def test_few_steps_are_kept_to(in_tiles):
     X, y = data("plain")
-    gram = Gram(X, gamma=0.3)
+    gram = Gram(X, Kernel("rbf", gamma=0.3))
     problem = KernelSamples(tiled(gram) if in_tiles else gram, y)
     solution = solve_kernel(problem, np.ones(y.size), tol=1e-8, max_iter=40)
     assert not solution.converged
@@ -151,7 +152,7 @@ def test_few_steps_are_kept_to(in_tiles):
 
 def test_margins_that_are_not_exact_say_by_how_much_they_are_off():
     X, y = data("plain", 400)
-    problem, C = KernelSamples(tiled(Gram(X, gamma=0.3)), y), np.full(400, 0.1)
+    problem, C = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.3))), y), np.full(400, 0.1)
     for exact in (False, True):
         found = solve_kernel(problem, C, tol=1e-3, intercept="free", exact=exact)
         off = np.abs(problem.q_dot(found.alpha) - found.margins) / problem.norms
@@ -164,7 +165,7 @@ def test_margins_that_are_not_exact_say_by_how_much_they_are_off():
 def test_flat_kernels_with_a_large_C(gamma, in_tiles):
     """Single precision does not tell their values apart; matrices in double precision do."""
     X, y = data("cancer")
-    gram = Gram(X, gamma=gamma)
+    gram = Gram(X, Kernel("rbf", gamma=gamma))
     samples, caps = KernelSamples(tiled(gram) if in_tiles else gram, y), np.full(y.size, 1e6)
     found = solve_kernel(samples, caps, intercept="free")
     said = found.certificate.relative_gap
@@ -184,7 +185,7 @@ def test_estimator_and_path_agree_with_svc():
 def test_separable_data_and_a_huge_C(in_tiles):
     X, y = data("separable")
     X[:, 0] += 0.3 * y
-    gram, caps = Gram(X, gamma=0.3), np.full(y.size, 1e8)
+    gram, caps = Gram(X, Kernel("rbf", gamma=0.3)), np.full(y.size, 1e8)
     samples = KernelSamples(tiled(gram) if in_tiles else gram, y)
     found = solve_kernel(samples, caps, intercept="free", tol=1e-7)
     said = found.certificate.relative_gap
@@ -199,7 +200,9 @@ def level_box(n, C=1.0):
 def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
     # The value of beta = 0 is 400, so that the dual can rise from 100 by 300, whatever the gap is.
     X, _ = data("plain", 400)
-    engine = Engine(WorkingSets(tiled(Gram(X)), 9.0, np.full(400, 10.0), 10**9), 1e-4)
+    engine = Engine(
+        WorkingSets(tiled(Gram(X, Kernel("rbf"))), 9.0, np.full(400, 10.0), 10**9), 1e-4
+    )
     before, after = (View(0.0, np.empty(0), 1e5, 1e5 + dual) for dual in (100.0, 140.0))
     assert not engine._halts(level_box(400), after, before, 0.98e5, False)
     assert engine._halts(level_box(400), before, before, 0.98e5, False)
@@ -207,7 +210,7 @@ def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
 
 def test_levels_of_any_size_lead_to_the_same_optimum():
     X, y = data("plain", 400)
-    gram, box = tiled(Gram(X, gamma=0.3)), Box.of(hinge(np.ones(400)), y, True)
+    gram, box = tiled(Gram(X, Kernel("rbf", gamma=0.3))), Box.of(hinge(np.ones(400)), y, True)
     found = []
     for sizes in ((), (60,), (30, 90)):
         engine = Engine(WorkingSets(gram, 0.0, gram.diagonal, 10**6), 1e-7, 40)
@@ -243,7 +246,7 @@ def test_classes_of_very_unequal_size_take_few_steps():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(5000) < 30, 1.0, -1.0)
     X = rng.normal(size=(5000, 4)) + 1.5 * (y > 0.0)[:, None]
-    samples = KernelSamples(tiled(Gram(X, gamma=0.1, cache_size=0)), y)
+    samples = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.1), cache_size=0)), y)
     found = solve_kernel(samples, np.full(5000, 10.0), intercept="free", tol=1e-4)
     assert found.converged and found.n_iter < 2000
     assert np.count_nonzero(found.alpha) < 300

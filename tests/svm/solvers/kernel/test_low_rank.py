@@ -5,6 +5,7 @@ import pytest
 
 from skscreen import ScreenedSVC
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.solvers.kernel.low_rank import factor, solve_factored
@@ -17,19 +18,21 @@ Y = np.where(X[:, 0] + RNG.normal(size=400) > 0.0, 1.0, -1.0)
 
 @pytest.mark.parametrize(("kernel", "rank"), [("linear", 4), ("poly", 15), ("precomputed", 4)])
 def test_the_factor_has_the_rank_of_the_matrix(kernel, rank):
-    gram = Gram(X @ X.T if kernel == "precomputed" else X, kernel, degree=2, coef0=1.0)
+    gram = Gram(X @ X.T if kernel == "precomputed" else X, Kernel(kernel, degree=2, coef0=1.0))
     L, K = factor(gram), gram.compute(np.arange(400), np.arange(400))
     assert L.shape == (400, rank)
     np.testing.assert_allclose(L @ L.T, K, atol=1e-6 * np.trace(K))
 
 
 def test_a_matrix_of_high_rank_has_no_factor():
-    assert factor(Gram(X, "rbf", gamma=1.0)) is None
+    assert factor(Gram(X, Kernel("rbf", gamma=1.0))) is None
 
 
 @pytest.mark.parametrize("free", [False, True])
 def test_what_the_factor_finds_is_the_optimum(free):
-    samples = KernelSamples(Gram(X, "poly", degree=2, coef0=1.0), Y, bias=0.0 if free else 2.0)
+    samples = KernelSamples(
+        Gram(X, Kernel("poly", degree=2, coef0=1.0)), Y, bias=0.0 if free else 2.0
+    )
     C = np.full(400, 10.0)
     found = solve_factored(samples, hinge(C), np.zeros(400), free, 1e-8, 10**6)
     other = solve_kernel(samples, C, intercept="free" if free else "none", tol=1e-8)

@@ -5,6 +5,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from skscreen import ScreenedSVC
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import OneVsOne
@@ -22,7 +23,7 @@ WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
 
 def solved(data, kernel, C, bias, tol, problem, whole=WHOLE, **options):
     division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
-    gram = kernel.gram(data, 0.0)
+    gram = Gram(data, kernel, cache_size=0.0)
     blocks = ClassBlocks(gram, division, bias or 0.0, whole=whole)
     pairs = ClassPairs(blocks, division, bias or 0.0, bias is None, None)
     Cs = np.atleast_1d(C)
@@ -95,7 +96,7 @@ def test_a_hard_margin_is_the_solution_for_all_larger_C(tol, bias):
 
 def test_few_steps_are_not_enough():
     division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
-    gram = Kernel("rbf", 0.1, 3, 0.0).gram(X, 0.0)
+    gram = Gram(X, Kernel("rbf", 0.1, 3, 0.0), cache_size=0.0)
     blocks = ClassBlocks(gram, division, 0.0)
     (found,) = ClassPairs(blocks, division, 0.0, True, 5).follow(0, [1.0], 1e-6)
     assert not found.converged and found.n_iter <= 5

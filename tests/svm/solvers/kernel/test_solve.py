@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from skscreen.core.certificate import screening_event
 from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -30,16 +31,18 @@ def case(name):
         weights = np.ones(250)
         if "weights" in name:
             weights = rng.integers(0, 3, 250) * 0.7
-        return KernelSamples(Gram(X, gamma=1 / 30), y, bias=2.0 * ("bias" in name)), weights
+        return KernelSamples(
+            Gram(X, Kernel("rbf", gamma=1 / 30)), y, bias=2.0 * ("bias" in name)
+        ), weights
     if name == "wine, poly":
         X, y = load_wine(return_X_y=True)
-        gram = Gram(standardised(X), "poly", gamma=1 / 13, degree=3, coef0=1.0)
+        gram = Gram(standardised(X), Kernel("poly", gamma=1 / 13, degree=3, coef0=1.0))
         return KernelSamples(gram, np.where(y == 1, 1.0, -1.0)), np.ones(178)
     X = rng.normal(size=(90, 4))
     if name == "duplicates":
         X = np.vstack([X, X])
     y = np.where(rng.random(len(X)) < 0.5, 1.0, -1.0)
-    gram = Gram(X @ X.T, "precomputed")
+    gram = Gram(X @ X.T, Kernel("precomputed"))
     return KernelSamples(gram, y), np.ones(len(X))
 
 
@@ -106,7 +109,7 @@ def test_free_intercept_converges_in_any_order_of_the_samples(seed):
     """The last steps gain less than the rounding errors of y'alpha = 0 times an intercept."""
     X, y = load_wine(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(y))
-    gram = Gram(standardised(X)[order], "poly", gamma=1 / 13, degree=3, coef0=1.0)
+    gram = Gram(standardised(X)[order], Kernel("poly", gamma=1 / 13, degree=3, coef0=1.0))
     samples = KernelSamples(gram, np.where(y[order] == 1, 1.0, -1.0))
     solution = solve_kernel(samples, np.full(samples.n, 1e4), tol=5e-10, intercept="free")
     assert solution.converged
@@ -196,7 +199,7 @@ def test_a_cache_smaller_than_the_gram_gives_the_same(free):
     X, y = standardised(X), np.where(y, 1.0, -1.0)
     C, results = np.full(len(y), 3.0), []
     for cache_size in (100, 1):
-        gram = Gram(X, gamma=1 / 30, cache_size=cache_size)
+        gram = Gram(X, Kernel("rbf", gamma=1 / 30), cache_size=cache_size)
         assert (gram.whole is None) == (cache_size == 1)
         intercept = "free" if free else "none"
         samples = KernelSamples(gram, y)
@@ -226,7 +229,9 @@ def test_weights_are_repetitions():
     samples, _ = case("cancer")
     repeats = np.random.default_rng(0).integers(0, 3, samples.n)
     rows = np.repeat(np.arange(samples.n), repeats)
-    repeated = KernelSamples(Gram(samples.gram.X[rows], gamma=1 / 30), samples.y[rows])
+    repeated = KernelSamples(
+        Gram(samples.gram.X[rows], Kernel("rbf", gamma=1 / 30)), samples.y[rows]
+    )
     one = solve_kernel(samples, 2.0 * repeats, tol=1e-10)
     other = solve_kernel(repeated, np.full(rows.size, 2.0), tol=1e-10)
     assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-9)
@@ -247,7 +252,7 @@ def test_a_matrix_of_low_rank_is_not_left_to_smo(intercept):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
     y = np.where(X[:, 0] + rng.normal(size=300) > 0.0, 1.0, -1.0)
-    samples = KernelSamples(Gram(X, "linear"), y)
+    samples = KernelSamples(Gram(X, Kernel("linear")), y)
     solution = solve_kernel(samples, np.full(300, 1e3), intercept=intercept)
     assert solution.converged
     assert solution.n_iter < 50 * 300
@@ -269,7 +274,7 @@ def test_nothing_to_solve(free):
 def test_an_indefinite_kernel_that_was_not_noticed_is_reported():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(40, 40))
-    gram = Gram(np.eye(40), "precomputed")
+    gram = Gram(np.eye(40), Kernel("precomputed"))
     gram.whole = A + A.T
     with pytest.raises(ValueError, match="not positive semi-definite"):
         solve_kernel(KernelSamples(gram, np.sign(A[0])), np.full(40, 10.0))
@@ -299,7 +304,7 @@ def test_samples_that_hardly_differ_or_enormously(scale, free):
     rng = np.random.default_rng(0)
     X, y = scale * rng.normal(size=(12, 2)), np.where(np.arange(12) % 2, 1.0, -1.0)
     X[0] = 1e150 * X[0] if scale == 1e-170 else X[0]
-    samples = KernelSamples(Gram(X, "linear"), y)
+    samples = KernelSamples(Gram(X, Kernel("linear")), y)
     solution = solve_kernel(samples, np.ones(12), intercept="free" if free else "none")
     found = solution.certificate
     assert np.isfinite([found.primal, found.dual, found.gap]).all()
@@ -326,7 +331,7 @@ def test_decisions_that_leave_nothing_to_solve_are_taken_back(free):
     """All samples at their bounds, where the dual value is far below zero."""
     rng = np.random.default_rng(0)
     y = np.repeat([1.0, -1.0], 20)
-    samples = KernelSamples(Gram(rng.normal(size=(40, 2)), "rbf", gamma=0.1), y)
+    samples = KernelSamples(Gram(rng.normal(size=(40, 2)), Kernel("rbf", gamma=0.1)), y)
     options = {"intercept": "free" if free else "none"}
     C, fixed = np.full(40, 50.0), np.full(40, 2, np.int8)
     expected = solve_kernel(samples, C, **options)
