@@ -31,6 +31,7 @@ from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.embedding.problem.reading.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.solve import (
+    FEW_OBJECTS,
     EmbeddingSolution,
     check_free,
     check_inits,
@@ -44,15 +45,14 @@ from skscreen.embedding.tools.feature_map import FeatureMapMixin
 from skscreen.embedding.tools.fitted import learn_columns
 from skscreen.embedding.tools.place import PlaceMixin
 from skscreen.embedding.tools.predict import PredictMixin
-from skscreen.embedding.verdict import warn_map_at_chance, warn_unconverged
+from skscreen.embedding.verdict import warn_misread, warn_unconverged
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import ProgressBar
 
-# Few points, or points on a line, get stuck on the wrong side of each other.
-_FEW_OBJECTS, _RESTARTS = 20, 5
-# Random starts that can be asked for.
-_MOST_STARTS = 1_000_000
+# Few points, or points on a line, get stuck on the wrong side of each other. Starts then, and the
+# most that can be asked for.
+_RESTARTS, _MOST_STARTS = 5, 1_000_000
 
 
 class OrdinalEmbedding(
@@ -224,8 +224,8 @@ class OrdinalEmbedding(
         If `max_iter` did not reach `tol`, or if "sgd" diverged.
     UserWarning
         If answers are dropped because no embedding could satisfy them, if objects are in no answer,
-        if integers are taken as names, if names differ in spaces or capitals only, or if the
-        answers agree with their own fit no better than random answers would.
+        if integers are taken as names, if names differ in spaces or capitals only, or if random
+        answers would agree with their own fit as well, or the reverse of the answers much better.
 
     Notes
     -----
@@ -427,7 +427,7 @@ class OrdinalEmbedding(
             )  # fmt: skip
         self._store(solution, problem, compared)
         if not self._silent:
-            warn_map_at_chance(self)
+            warn_misread(self)
         return self
 
     def __sklearn_tags__(self):
@@ -463,7 +463,7 @@ class OrdinalEmbedding(
     def _inits(self, init, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
-            few = len(compared) <= _FEW_OBJECTS or self.n_components == 1
+            few = len(compared) <= FEW_OBJECTS or self.n_components == 1
             count = (_RESTARTS if few else 1) if self.n_init == "auto" else self.n_init
             if self.formulation == "convex":
                 count = 1

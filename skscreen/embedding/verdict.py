@@ -1,4 +1,4 @@
-"""What a user is told after a fit: that it did not converge, or explains its answers by chance."""
+"""What a user is told after a fit: that it did not converge, or that its answers are misread."""
 
 import math
 from typing import Any
@@ -7,31 +7,38 @@ import numpy as np
 from scipy.special import bdtrc
 from sklearn.exceptions import ConvergenceWarning
 
+from skscreen.embedding.problem.answers import Answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import answer_margins
-from skscreen.embedding.solvers.solve import EmbeddingSolution
+from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins, wrong_share
+from skscreen.embedding.solvers.solve import EmbeddingSolution, solve
+from skscreen.embedding.solvers.state import Settings
 from skscreen.fitting.warning import warn_user
 
 _ALPHA = 0.05
 # Random answers agree with the parameters fitted to them, d in number, in about sqrt(d) standard
 # deviations of a binomial distribution more than by chance; up to this factor in simulations.
 _GAIN = 1.25
+# Answers of which more than this share between chance and all is right are not misread.
+_CLEAR = 0.6
+# Answers for each object that are fitted in both directions.
+_EACH = 60
+# Standard deviations between the two that do not come about by chance.
+_SURE = 4.0
 
 
 def warn_at_chance(
     agree: np.ndarray, weights: Any, n_parameters: int, chance: float, hint: str
-) -> None:
+) -> bool:
     """Warn where a binomial test does not tell `agree`, (m,), from that of random answers."""
     if not len(agree):
-        return
+        return False
     share = float(np.average(agree, weights=weights))
-    # Of weighted answers, as many as of equal weight have the same variance.
-    m = len(agree) if weights is None else float(weights.sum() ** 2 / (weights @ weights))
+    m = _equal_answers(len(agree), weights)
     deviation = math.sqrt(m * chance * (1.0 - chance))
     gain = _GAIN * math.sqrt(max(n_parameters, 0)) * deviation
     # Few answers would agree as well by chance if all of them did: that says nothing.
     if (1.0 - chance) * m < 2.0 * gain or m < 1.0:
-        return
+        return False
     # As scipy.stats.binom.sf, without the time that its checks take.
     p_value = float(bdtrc(math.ceil(share * m - gain) - 1, round(m), chance))
     if p_value > _ALPHA:
@@ -40,20 +47,69 @@ def warn_at_chance(
             f"with {n_parameters} fitted numbers, random answers would do so in "
             f"{chance + gain / m:.0%} (binomial test, p = {p_value:.2g}). Check {hint}."
         )
+    return p_value > _ALPHA
 
 
-def warn_map_at_chance(model: Any) -> None:
-    """Warn where the answers of an embedding agree with it no better than random ones."""
-    p, trials = model.n_components, model.loss == "oddoneout"
-    warn_at_chance(
-        answer_margins(model.embedding_, model.answers_.rows, EmbeddingLoss(model.loss)) > 0.0,
-        model.answers_.weights,
+def warn_misread(model: Any) -> None:
+    """Warn where random answers, or the reverse ones, would agree with an embedding as well."""
+    p, trials, answers = model.n_components, model.loss == "oddoneout", model.answers_
+    agree = answer_margins(model.embedding_, answers.rows, EmbeddingLoss(model.loss)) > 0.0
+    chance = 1.0 / 3.0 if trials else 0.5
+    at_chance = warn_at_chance(
+        agree,
+        answers.weights,
         # Shifts, turns and the scale change no answer.
         int(np.count_nonzero(model.compared_)) * p - p * (p + 1) // 2 - 1,
-        1.0 / 3.0 if trials else 0.5,
+        chance,
         f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
         "holds (response), and that all columns hold objects (columns)",
     )
+    unclear = np.average(agree, weights=answers.weights) < chance + _CLEAR * (1.0 - chance)
+    if unclear and not at_chance:
+        _warn_reversed(answers, p, trials)
+
+
+def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
+    """Warn where a map agrees with the reverse of the answers much better.
+
+    Nearness is a distance, which its reverse is not: in few dimensions points that are all far from
+    one point cannot be near to all others.
+    """
+    n_objects = int(answers.rows.max()) + 1
+    # They are in random order.
+    some = np.arange(min(_EACH * n_objects, len(answers.rows)))
+    answers, compared = answers.take(some).compact(n_objects)
+    rows, weights = answers.rows, answers.weights
+    m = _equal_answers(len(rows), weights)
+    if trials:
+        rows = np.concatenate([rows, rows[:, [1, 0, 2]]])
+        weights = None if weights is None else np.tile(weights, 2)
+    reverse = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+    loss, shares = EmbeddingLoss("soe", 0.1), []
+    for given in (rows, np.ascontiguousarray(reverse)):
+        problem = EmbeddingProblem(given, weights, len(compared), loss, 0.01)
+        found = solve(problem, n_components, "lbfgs", Settings(max_iter=20), 0)
+        shares.append(1.0 - wrong_share(found.embedding, given, weights, loss))
+    as_read, reverse_share = shares
+    variance = sum(share * (1.0 - share) for share in shares) / m
+    if reverse_share - as_read <= _SURE * math.sqrt(variance):
+        return
+    hint = "X and y say which object is the nearer one, not the farther one"
+    if trials:
+        hint = (
+            "y, or the first column of X, holds the odd one. The most central one is read by "
+            "skscreen.preprocessing.triplets_from_mostcentral"
+        )
+    warn_user(
+        f"The reverse of the answers fits a map much better: {reverse_share:.0%} of the reverse "
+        f"ones agree with a map of their own, and {as_read:.0%} of those as read. Check that "
+        f"{hint}."
+    )
+
+
+def _equal_answers(count: int, weights: Any) -> float:
+    """Return the number of answers of equal weight whose mean has the same variance."""
+    return count if weights is None else float(weights.sum() ** 2 / (weights @ weights))
 
 
 def warn_unconverged(model: Any, solution: EmbeddingSolution) -> None:

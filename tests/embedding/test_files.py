@@ -263,6 +263,33 @@ def triads(size, seed):
     return rows, (high - middle) - (middle - low) + 0.15 * rng.normal(size=size) > 0.0
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_answers_read_in_the_wrong_direction_are_told_by_a_map_of_the_reverse(weighted):
+    weight = np.ones(900) if weighted else None
+    rejected = T[:, [0, 2, 1]]
+    with pytest.warns(UserWarning, match="reverse of the answers .* the nearer one, not the far"):
+        model().fit(rejected, sample_weight=weight)
+    with pytest.warns(UserWarning, match="reverse of the answers"):
+        model(loss="ste").fit(np.column_stack([T[:, [0, 2]], T[:, [0, 1]]]), sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # The right direction of answers of which a quarter is wrong.
+        noisy = np.where(np.random.default_rng(4).uniform(size=(900, 1)) < 0.2, rejected, T)
+        assert model().fit(noisy).score(noisy) < 0.8
+
+
+def test_the_most_central_object_is_not_the_odd_one():
+    sides = np.linalg.norm(POINTS[TRIALS] - POINTS[np.roll(TRIALS, 1, axis=1)], axis=2)
+    # The one opposite to the longest side.
+    central = np.roll(TRIALS, -1, axis=1)[np.arange(len(TRIALS)), sides.argmax(axis=1)]
+    with pytest.warns(UserWarning, match="holds the odd one.*triplets_from_mostcentral"):
+        model(loss="oddoneout").fit(TRIALS, central, sample_weight=np.full(len(TRIALS), 2.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        right = triplets_from_mostcentral(TRIALS, central)
+        assert model().fit(right).score(right) > 0.9
+
+
 def test_triads_have_their_pivot_in_the_middle():
     rows, upper = triads(400, 0)
     frame = pd.DataFrame(rows, columns=["S1", "S2", "S3"])

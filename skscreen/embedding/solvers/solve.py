@@ -47,7 +47,7 @@ _SMOOTH = 0.3
 _SAME = 1e-3
 # On a line, objects of all starts are moved up to this number of objects, else only of the best
 # start.
-_FEW_OBJECTS = 20
+FEW_OBJECTS = 20
 
 
 # A line of the history of a fit, in which "dual" and "gap" are NaN where the solver did not compute
@@ -171,7 +171,7 @@ def solve_from(
         )
         found += Parallel(n_jobs, require="sharedmem")(tasks)
     if solver == "auto" and inits[0] is None:
-        few = n_components == 1 and problem.n_objects <= _FEW_OBJECTS
+        few = n_components == 1 and problem.n_objects <= FEW_OBJECTS
         kept = _distinct(found)[: None if few else 1]
         found = [_moved(fixed, solution, settings) for solution in kept]
     return min(found, key=_by_objective)

@@ -10,13 +10,13 @@ from skscreen.embedding.problem.reading.table import Table, are_numbers
 _MOST_ROWS, _LEAST_ROWS = 4000, 20
 # A column whose cells meet those of others less than this has no objects.
 _HARDLY = 0.1
-# A column repeats others if it does so in more rows than this.
+# A column repeats others if it does so in more rows than this share, and has all values if it has
+# more of them.
 _NEARLY_ALL = 0.95
 # With fewer objects that are compared with others than this, columns may be apart.
 _FEW_HEADS = 5
-# A column has all values if it has this share of them. A value that is so often in a column would
-# be in the others by chance.
-_COMPLETE, _MANY = 0.95, 20
+# A value that is so often in a column would be in the others by chance.
+_MANY = 20
 # A column that names an object of its row as often as by chance is told by so many of these rows.
 _LEAST_REPEATS = 10
 # Cells that two columns share by chance below which their similarity tells nothing.
@@ -130,7 +130,7 @@ def _unlike(rows: np.ndarray, counts: np.ndarray) -> list[int]:
             others = np.delete(counts, column, axis=0)
             own, elsewhere = counts[column], others.sum(axis=0)
             n_values = np.count_nonzero(elsewhere)
-            if min(usual) >= _COMPLETE * n_values:
+            if min(usual) >= _NEARLY_ALL * n_values:
                 absent = (own == 0) & (elsewhere >= _MANY * len(others))
                 added = (elsewhere == 0) & (own >= _MANY)
                 if np.count_nonzero(absent | added) > _HARDLY * n_values:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.reading.table import (
+    SAME,
     Table,
     are_numbers,
     array_of,
@@ -23,8 +24,6 @@ _OBJECTS_PER_CELL = 100
 _MISSING = {
     "nan", "NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null", "undefined",
 }  # fmt: skip
-# Numbers that differ by less than this share of the largest are the same object.
-_SAME = 1e-9
 
 
 def are_positions(objects: np.ndarray) -> bool:
@@ -182,7 +181,7 @@ def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
     ascending = objects[order].astype(np.float64)
     after = np.clip(np.searchsorted(ascending, names), 1, n - 1)
     nearest = after - (names - ascending[after - 1] < ascending[after] - names)
-    same = np.abs(ascending[nearest] - names) <= _SAME * np.nanmax(np.abs(ascending), initial=0.0)
+    same = np.abs(ascending[nearest] - names) <= SAME * np.nanmax(np.abs(ascending), initial=0.0)
     return np.where(same, order[nearest], n)
 
 

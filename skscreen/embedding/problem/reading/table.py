@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na
 
 # Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
-_SAME = 1e-9
+SAME = 1e-9
 # Sizes of numbers that, as -1, stand for missing answers.
 CODES = (9, 99, 999, 9999)
 # Larger whole numbers have no exact float.
@@ -216,7 +216,7 @@ def _floats(values: np.ndarray, input_name: str) -> tuple[np.ndarray, np.ndarray
     if np.all(np.abs(values) <= _LARGEST_WHOLE) and np.all(values == np.floor(values)):
         return _whole(values.astype(np.int64))
     names, codes = np.unique(values, return_inverse=True)
-    apart = np.diff(names) > _SAME * np.nanmax(np.abs(names), initial=0.0)
+    apart = np.diff(names) > SAME * np.nanmax(np.abs(names), initial=0.0)
     first = np.append(True, apart | np.isnan(names[1:]))
     return (np.cumsum(first) - 1)[codes], names[first]
 
