@@ -11,14 +11,8 @@ from skscreen.core.floats import SQUARABLE
 from skscreen.core.inputs import are_distances, check_format, in_format
 from skscreen.core.memory import check_memory
 
-# Largest number of draws of a triplet, because all may be ties.
-_DRAWS = 100
-
 # Measured bytes per triplet: its indices, drawn and arranged, and distances.
 _BYTES = 100
-
-# Size of a block of points.
-_BLOCK = 2**18
 
 _NOISE_MODELS = ("flips", "points", "distances")
 
@@ -219,7 +213,8 @@ def _drawn(draw, gain, size) -> tuple[np.ndarray, np.ndarray]:
     """Draw questions, and others in place of those that are ties."""
     rows, right = np.empty((size, 3), dtype=np.int64), np.empty(size, dtype=bool)
     missing = np.arange(size)
-    for _ in range(_DRAWS):
+    # Not for ever, as all may be ties.
+    for _ in range(100):
         rows[missing] = draw(len(missing))
         gains = gain(rows[missing])
         right[missing] = gains > 0.0
@@ -250,7 +245,7 @@ def _gain(X, metric, noise, noise_model, rng) -> Callable:
 def _square_distances(X, rows, noise, rng) -> tuple[np.ndarray, np.ndarray]:
     """Distances of near and far pairs, by blocks: the points of all rows are a multiple of X."""
     near, far = np.empty((2, len(rows)))
-    for part in gen_batches(len(rows), max(_BLOCK // X.shape[1], 1)):
+    for part in gen_batches(len(rows), max(2**18 // X.shape[1], 1)):
         points = X[rows[part]]
         if noise > 0.0:
             points = points + noise * rng.normal(size=points.shape)

@@ -21,10 +21,6 @@ from skscreen.fitting.warning import warn_user
 
 # Passes that ordinary data do not reach.
 _MOST_PASSES = 200
-# The start is the solution for a part of the rows, to this gap: so many rows for each weight, at
-# least so many rows and at most so many numbers.
-_ROWS_A_WEIGHT, _LEAST_ROWS, _MOST_NUMBERS, _ROUGH = 100, 5_000, 2e7, 1e-5
-
 # What a lost cluster raises.
 LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
 
@@ -56,14 +52,14 @@ def start_of(model: Any, old: dict, data: LabelledRows, problems: Problems) -> n
 def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
     """Return the weights for every so-manieth row, found here."""
     W = np.zeros((problems.Cs.size, problems.width))
-    wanted = min(max(_LEAST_ROWS, _ROWS_A_WEIGHT * problems.width), _MOST_NUMBERS / problems.width)
+    # A hundred rows for each weight and some thousand at least, but not too many numbers.
+    wanted = min(max(5_000, 100 * problems.width), 2e7 / problems.width)
     if not problems.with_matrix:
         return W
     step = int(max(data.n // wanted, 1))
     part = joined(data.blocks.map(thinned, step))
     local = replace(problems, Cs=problems.Cs * (data.n / part.codes.size))
-    rough = tol if step == 1 else _ROUGH
-    newton = Newton(LocalRows(part), local, W, rough)
+    newton = Newton(LocalRows(part), local, W, tol if step == 1 else 1e-5)
     for _ in newton.passes(_MOST_PASSES):
         pass
     return newton.best.W.copy()

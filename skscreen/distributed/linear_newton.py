@@ -38,30 +38,6 @@ from skscreen.distributed.linear_passes import (
 from skscreen.distributed.parts import Parts, sent
 from skscreen.distributed.rows import Block
 
-# Above this number of weights Newton systems are solved by conjugate gradients, a pass a product.
-WIDEST = 3000
-# Most products for a step, and the residual to reach, over that at the start.
-_MOST_PRODUCTS, _RESIDUAL = 30, 0.1
-
-# A step is too long if the slope at its end is more than this share of minus that at its start.
-_SLOPE = 0.3
-# Decrease of an objective, relative, that is more than rounding errors.
-_DECREASE = 1e-11
-
-# First widths of the smoothed hinge, in units of the margin, from a good start and from nothing;
-# its factors after a proximal step of at most so many passes, and after a longer one.
-_FIRST_WIDTH, _WIDEST_WIDTH, _FEW, _NARROWER = 0.3, 10.0, 3, (0.1, 0.3)
-# Passes of a proximal step after which its width was too small, and the factor then.
-_TOO_MANY, _WIDER = 12, 4.0
-# A proximal step is solved if the squared gradient is this share of what its zones add to the gap.
-_INEXACT = 0.3
-
-# Bytes of weights from which they are sent once, not with every task.
-_LARGE = 100_000
-
-# Passes without a smaller gap, after which only rounding errors are left.
-_MOST_FAILURES = 15
-
 
 @dataclass(frozen=True)
 class Problems:
@@ -75,8 +51,8 @@ class Problems:
 
     @property
     def with_matrix(self) -> bool:
-        """Whether Newton systems are formed."""
-        return self.width <= WIDEST
+        """Whether Newton systems are formed; else conjugate gradients take a pass a product."""
+        return self.width <= 3000
 
     def check_memory(self) -> None:
         """Raise MemoryError if the Newton systems would not fit into the driver's memory."""
@@ -109,7 +85,8 @@ class Newton:
     ):
         self._rows, self._problems, self._tol = rows, problems, tol
         n = problems.Cs.size
-        self._widths = np.full(n, _FIRST_WIDTH if W.any() else _WIDEST_WIDTH)
+        # Of the smoothed hinge, in units of the margin: from a good start, and from nothing.
+        self._widths = np.full(n, 0.3 if W.any() else 10.0)
         # Where each problem is, its step from there, and the length that is tried.
         self._W, self._step, self._length = W.copy(), np.zeros_like(W), np.ones(n)
         self._objective = np.full(n, np.inf)
@@ -125,7 +102,8 @@ class Newton:
             failures = 0 if better else failures + 1
             yield self.best
             columns = np.flatnonzero(self.best.gap > self._tol)
-            if columns.size == 0 or failures == _MOST_FAILURES:
+            # After so many passes without a smaller gap only rounding errors are left.
+            if columns.size == 0 or failures == 15:
                 return
 
     def _pass(self, columns: np.ndarray) -> bool:
@@ -133,7 +111,8 @@ class Newton:
         problems, C, n = self._problems, self._problems.Cs[columns], columns.size
         W = self._W[columns] + self._length[columns, None] * self._step[columns]
         widths = self._widths[columns]
-        narrow = widths * np.where(self._n_passes[columns] < _FEW, *_NARROWER)
+        # Much narrower after a proximal step of at most three passes.
+        narrow = widths * np.where(self._n_passes[columns] < 3, 0.1, 0.3)
         task = Task(
             columns, problems.positive[columns], self._taken[columns], self._moved[columns],
             np.column_stack((widths, narrow) if problems.hinge else (np.empty((n, 0)),)),
@@ -151,7 +130,8 @@ class Newton:
             self._widths[columns] = np.where(moves, narrow, widths)
             self._n_passes[columns[moves]] = 0
         self._taken[columns], self._moved[columns] = taken, moves
-        fell = here.objective < (1.0 - _DECREASE) * self._objective[columns]
+        # By more than rounding errors.
+        fell = here.objective < (1.0 - 1e-11) * self._objective[columns]
         self._length[columns] = length
         if taken.any():
             self._go_on(columns, W, points, taken, moves)
@@ -174,8 +154,9 @@ class Newton:
         square, linear = _dots(change, change), _dots(change, self._W[columns])
         total = slopes + linear[:, None] + LENGTHS * square[:, None]
         last = self._length[columns]
-        # After a first trial a step is taken whatever it is: it is at the least of the objective.
-        taken = (total[:, -1] <= -_SLOPE * total[:, 0]) | (last < 1.0)
+        # A step is too long where the slope at its end is not small beside that at its start. After
+        # a first trial it is taken whatever it is: it is at the least of the objective.
+        taken = (total[:, -1] <= -0.3 * total[:, 0]) | (last < 1.0)
         taken |= ~np.isfinite(self._objective[columns])
         lengths = np.ones(columns.size)
         for p in np.flatnonzero(~taken):
@@ -202,8 +183,8 @@ class Newton:
 
     def _widen(self, columns: np.ndarray) -> None:
         """Begin proximal steps of too many passes again, from the same base, with wider zones."""
-        slow = columns[self._n_passes[columns] >= _TOO_MANY]
-        self._widths[slow] *= _WIDER
+        slow = columns[self._n_passes[columns] >= 12]
+        self._widths[slow] *= 4.0
         self._n_passes[slow] = 0
         # The objective is another one: the next point is taken whatever it is.
         self._objective[slow] = np.inf
@@ -217,8 +198,9 @@ class Newton:
         residual[taken], diagonal[taken] = -point.gradient, 1.0 + point.curvature
         x, direction = np.zeros_like(residual), residual / diagonal
         size = _dots(residual, direction)
-        wanted = _RESIDUAL**2 * size
-        for _ in range(_MOST_PRODUCTS):
+        # The residual falls to a tenth.
+        wanted = 0.01 * size
+        for _ in range(30):
             if (size <= wanted).all():
                 break
             image = direction + C * self._rows.product(direction, moves, self._problems.scale)
@@ -278,7 +260,7 @@ class _Point:
     def solved(self, tol: float) -> np.ndarray:
         """Return which gradients add little to the gap beside the smoothing."""
         allowed = np.maximum(self.slack, tol * self.primal)
-        return 0.5 * _dots(self.gradient, self.gradient) <= _INEXACT * allowed
+        return 0.5 * _dots(self.gradient, self.gradient) <= 0.3 * allowed
 
     def newton_steps(self) -> np.ndarray:
         """Return the solutions (n, D) of (I + H) step = -gradient."""
@@ -347,4 +329,4 @@ class ClusterRows:
 
     def _shared(self, array: np.ndarray):
         """Return the array, or a future of it where every block would get a copy of its own."""
-        return array if array.nbytes < _LARGE else sent(self._blocks.client, array)
+        return array if array.nbytes < 100_000 else sent(self._blocks.client, array)

@@ -34,10 +34,6 @@ from skscreen.samples.rows import flat_rows
 # Lengths of a step at which a pass also finds the slope of the objective, in case 1 is too long.
 LENGTHS = np.concatenate([[0.0], np.geomspace(0.01, 1.0, 9)])
 
-# Numbers of the rows that are worked on together, which stay in cache, and the fewest such rows:
-# they have to outweigh an addition of matrices.
-_TOGETHER, _FEWEST = 2**16, 512
-
 
 @dataclass(frozen=True)
 class Task:
@@ -90,8 +86,9 @@ def linear_pass(block: Block, W: np.ndarray, task: Task, last: Passed | None) ->
     # Without a pass before, the base is 1/2.
     n, (n_some, width) = block.rows.shape[0], W.shape
     n_variants = max(task.widths.shape[1], 1)
-    # Where no matrices are made, factors of all rows are kept.
-    step = min(max(_TOGETHER // width, _FEWEST), n) if task.with_matrix else n
+    # Rows that stay in cache are worked on together, but enough of them to outweigh an addition of
+    # matrices. Where no matrices are made, factors of all rows are kept.
+    step = min(max(2**16 // width, 512), n) if task.with_matrix else n
     kept = {
         column: _begin(n, (n_variants, step), task, k, last and last[1][column])
         for k, column in enumerate(task.columns.tolist())

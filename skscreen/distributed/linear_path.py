@@ -12,7 +12,7 @@ from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import read_rows
-from skscreen.fitting.path import place_of
+from skscreen.fitting.path import place_of, with_options
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,9 @@ class DistributedSVCPath:
         return model
 
 
+@with_options(DistributedLinearSVC, "C", "warm_start")
 def distributed_svc_path(
-    X: Any,
-    y: Any,
-    Cs: Sequence[float],
-    *,
-    sample_weight: Any = None,
-    loss: str = "squared_hinge",
-    fit_intercept: bool = True,
-    intercept_scaling: float = 1.0,
-    tol: float = 1e-4,
-    max_iter: int | None = None,
-    class_weight: Any = None,
-    verbose: int = 0,
+    X: Any, y: Any, Cs: Sequence[float], *, sample_weight: Any = None, **options
 ) -> DistributedSVCPath:
     """Fit `DistributedLinearSVC` for several C in the same passes over the rows.
 
@@ -83,8 +73,8 @@ def distributed_svc_path(
         As in `DistributedLinearSVC.fit`.
     Cs : sequence of float
         Values > 0; sorted in ascending order in the result.
-    loss, fit_intercept, intercept_scaling, tol, max_iter, class_weight, verbose
-        As in `DistributedLinearSVC`.
+    **options
+        Parameters of `DistributedLinearSVC`, except `C` and `warm_start`.
 
     Returns
     -------
@@ -110,14 +100,10 @@ def distributed_svc_path(
     if values is None or values.size == 0 or not (np.isfinite(values) & (values > 0.0)).all():
         raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs}.")
     grid = np.unique(values)
-    options = {
-        "loss": loss, "fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling,
-        "tol": tol, "max_iter": max_iter, "class_weight": class_weight, "verbose": verbose,
-    }  # fmt: skip
     model = DistributedLinearSVC(**options)
     model._validate_params()
     with dask.config.set(QUIET):
-        data = read_rows(connected(), X, y, sample_weight, class_weight)
+        data = read_rows(connected(), X, y, sample_weight, model.class_weight)
         problems = problems_of(model, data, grid.tolist())
         found = solve(model, data, problems, from_part(data, problems, float(model.tol)))
     shape, (coefs, intercepts) = (grid.size, -1), attributes(found.W, problems)

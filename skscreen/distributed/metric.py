@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import forget
+from skscreen.fitting.path import forget, with_options
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
@@ -119,31 +119,9 @@ class DistributedRTLM(ScreenedRTLM):
         "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(
-        self,
-        lam=0.01,
-        *,
-        relative_lam=True,
-        n_neighbors=5,
-        loss="smoothed_hinge",
-        width=0.05,
-        pull=0.0,
-        diagonal=False,
-        bound=("gap",),
-        rule=None,
-        screening=True,
-        screen_every=10,
-        tol=1e-6,
-        max_iter=None,
-        n_partitions=None,
-        verbose=0,
-    ):
-        super().__init__(
-            lam, relative_lam=relative_lam, n_neighbors=n_neighbors, loss=loss, width=width,
-            pull=pull, diagonal=diagonal, bound=bound, rule=rule, screening=screening,
-            screen_every=screen_every, active_set=False, tol=tol, max_iter=max_iter,
-            verbose=verbose,
-        )  # fmt: skip
+    @with_options(ScreenedRTLM, "lam", *_NOT_HERE)
+    def __init__(self, lam=0.01, *, n_partitions=None, **options):
+        super().__init__(lam, active_set=False, **options)
         self.n_partitions = n_partitions
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -23,6 +23,7 @@ from skscreen.embedding.problem.answers import (
     usable_answers,
     weights_of,
 )
+from skscreen.embedding.problem.reading.columns import TELLING
 from skscreen.embedding.problem.reading.conjoint import (
     MODELS,
     conjoint_design,
@@ -50,16 +51,6 @@ from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbac
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import share_of_decades
 from skscreen.fitting.warning import warn_user
-
-# Fewer triplets than this may all have their pivot at an end by chance.
-_LEAST_TRIADS = 20
-# Largest share of rows of a file of quadruplets that compare nothing.
-_MOST_SAME = 0.1
-# Smallest total weight whose reciprocal is finite.
-_SMALLEST_TOTAL = 1e-200
-
-# Matrices of the size of the Hessian at a time.
-_MATRICES = 4
 
 
 class LikelihoodRatio(NamedTuple):
@@ -285,7 +276,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
                 lambda gap: tasks.end_task(share_of_decades(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
         expected = information(design, counts / counts.sum(), self.link, self.reg, fit.values)
-        self._store(fit, expected * max(counts.sum(), _SMALLEST_TOTAL))
+        # The reciprocal of a smaller total weight would not be finite.
+        self._store(fit, expected * max(counts.sum(), 1e-200))
         self.judgements_, self.coef_ = judged, fit.values
         self.n_trials_ = _num_samples(X)
         z = design @ fit.values
@@ -406,7 +398,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
                 f"The first of the objects, {self.objects_[0]!s}, is in no answer of X: the scale, "
                 "which is 0 there, says how the others differ from each other only."
             )
-        check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
+        _check_hessian(n, "objects", "objects")
         learn_columns(self, X, answers.rows.shape[1])
         return judgements_of(answers, n)
 
@@ -415,7 +407,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         trials = read_conjoint(table, y, self.objects_, self.response_)
         shape = tuple(map(len, self.objects_))
         n = sum(shape) if self.model != "full" else int(np.prod(shape, dtype=np.float64))
-        check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} stimuli", "Use fewer levels.")
+        _check_hessian(n, "stimuli", "levels")
         if self.model == "independent" and not self.attribute < len(shape):
             raise ValueError(
                 f"attribute must be one of {len(shape)}, counted from 0, got {self.attribute}."
@@ -467,11 +459,16 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         self.standard_errors_ = of_stimuli if of_levels is None else of_levels
 
 
+def _check_hessian(n: int, what: str, of_which: str) -> None:
+    """Refuse Hessians that would not fit; there are four of them at a time."""
+    check_memory(32.0 * n**2, f"A Hessian of {n:,} {what}", f"Use fewer {of_which}.")
+
+
 def _refuse_conjoint(rows: np.ndarray) -> None:
     """Raise where many quadruplets compare nothing, as levels of two attributes would."""
-    if rows.shape[1] == 4 and len(rows) >= _LEAST_TRIADS:
+    if rows.shape[1] == 4 and len(rows) >= TELLING:
         count = int(np.count_nonzero(same_pairs(rows)))
-        if count > _MOST_SAME * len(rows):
+        if count > 0.1 * len(rows):
             raise ValueError(
                 f"X must compare two pairs of different objects; {count} of its {len(rows)} rows "
                 "name an object twice. If a row has the levels of two attributes in two stimuli, "
@@ -481,7 +478,7 @@ def _refuse_conjoint(rows: np.ndarray) -> None:
 
 def _warn_of_pivot(rows: np.ndarray) -> None:
     """Warn where the pivot of triplets is at an end in all, as in triads sorted by level."""
-    if rows.shape[1] == 4 or len(rows) < _LEAST_TRIADS:
+    if rows.shape[1] == 4 or len(rows) < TELLING:
         return
     pivot, others = rows[:, 0], np.sort(rows[:, 1:], axis=1)
     if not np.any((others[:, 0] < pivot) & (pivot < others[:, 1])):

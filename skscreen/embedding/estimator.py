@@ -50,10 +50,6 @@ from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbac
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import ProgressBar
 
-# Few points, or points on a line, get stuck on the wrong side of each other. Starts then, and the
-# most that can be asked for.
-_RESTARTS, _MOST_STARTS = 5, 1_000_000
-
 
 class OrdinalEmbedding(
     CallbackSupportMixin,
@@ -292,7 +288,7 @@ class OrdinalEmbedding(
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, _MOST_STARTS, closed="both")],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, 10**6, closed="both")],
         "alpha": [Interval(Real, 0, LARGEST, closed="right"), None],
         "mu": [Interval(Real, 0, LARGEST, closed="right")],
         "margin": [Interval(Real, 0, LARGEST, closed="right")],
@@ -463,8 +459,9 @@ class OrdinalEmbedding(
     def _inits(self, init, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
+            # Few points, or points on a line, get stuck on the wrong side of each other.
             few = len(compared) <= FEW_OBJECTS or self.n_components == 1
-            count = (_RESTARTS if few else 1) if self.n_init == "auto" else self.n_init
+            count = (5 if few else 1) if self.n_init == "auto" else self.n_init
             if self.formulation == "convex":
                 count = 1
             return [None] * count

@@ -23,9 +23,6 @@ from skscreen.embedding.problem.scale import (
 )
 from skscreen.fitting.warning import warn_user
 
-# Relative gap of fits to simulated answers, whose spread is far larger than what this leaves open.
-_ROUGH = 1e-5
-
 
 @dataclass(frozen=True)
 class ScaleBootstrap:
@@ -251,11 +248,16 @@ class ScaleChecksMixin:
             yield signs, design, self._refit(design, judged.weights)
 
     def _refit(self, design: sparse.csr_array, weights: np.ndarray) -> ScaleFit:
-        tol = max(self.tol, _ROUGH)
-        return fit_scale(design, weights / weights.sum(), self.link, self.reg, tol, self.max_iter)
+        shares = weights / weights.sum()
+        return fit_scale(design, shares, self.link, self.reg, self._rough_tol, self.max_iter)
+
+    @property
+    def _rough_tol(self) -> float:
+        """Relative gap of fits to simulated answers, whose spread is far larger than it leaves."""
+        return max(self.tol, 1e-5)
 
     def _warn_unconverged(self, found: list[ScaleFit]) -> None:
-        tol = max(self.tol, _ROUGH)
+        tol = self._rough_tol
         count = sum(fit.dual_gap > tol for fit in found)
         if count:
             warn_user(

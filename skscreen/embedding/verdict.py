@@ -14,10 +14,6 @@ from skscreen.embedding.solvers.solve import EmbeddingSolution, solve
 from skscreen.embedding.solvers.state import Settings
 from skscreen.fitting.warning import warn_user
 
-_ALPHA = 0.05
-# Random answers agree with the parameters fitted to them, d in number, in about sqrt(d) standard
-# deviations of a binomial distribution more than by chance; up to this factor in simulations.
-_GAIN = 1.25
 # Answers of which more than this share between chance and all is right are not misread.
 _CLEAR = 0.6
 # Answers for each object that are fitted in both directions.
@@ -35,13 +31,15 @@ def warn_at_chance(
     share = float(np.average(agree, weights=weights))
     m = _equal_answers(len(agree), weights)
     deviation = math.sqrt(m * chance * (1.0 - chance))
-    gain = _GAIN * math.sqrt(max(n_parameters, 0)) * deviation
+    # Random answers agree with the d parameters fitted to them in about sqrt(d) standard deviations
+    # more than by chance; in up to 1.25 times as many in simulations.
+    gain = 1.25 * math.sqrt(max(n_parameters, 0)) * deviation
     # Few answers would agree as well by chance if all of them did: that says nothing.
     if (1.0 - chance) * m < 2.0 * gain or m < 1.0:
         return False
     # As scipy.stats.binom.sf, without the time that its checks take.
     p_value = float(bdtrc(math.ceil(share * m - gain) - 1, round(m), chance))
-    if p_value > _ALPHA:
+    if p_value > 0.05:
         warn_user(
             f"The answers agree with their own fit in {share:.0%} only, no better than chance: "
             f"with {n_parameters} fitted numbers, random answers would do so in "

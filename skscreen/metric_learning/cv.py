@@ -40,9 +40,6 @@ from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.supervision import check_samples, class_codes
 
-# Fractions of lambda_max where the grid begins and ends if only the number of values is given.
-_LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
-
 # Relative gap at which a fold is solved at the latest: scores do not see a smaller one.
 _FOLD_TOL = 1e-2
 
@@ -251,8 +248,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
 
 
 def _grid(lams) -> np.ndarray:
+    """Return the values of lambda, descending; fractions of lambda_max for a number of values."""
     if isinstance(lams, Integral):
-        return np.geomspace(_LARGEST_LAM, _SMALLEST_LAM, int(lams))
+        return np.geomspace(0.3, 1e-3, int(lams))
     return positive_values("lams", lams, "a number of values, or a list")[::-1]
 
 

@@ -10,9 +10,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 # Precisions of samples that are kept as they are.
 FLOATS = (np.float64, np.float32)
 
-# Number of samples in single precision that are mapped at a time.
-_BATCH = 4096
-
 
 @dataclass(frozen=True, eq=False)
 class MahalanobisDistance:
@@ -100,7 +97,8 @@ def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:
     if X.dtype == np.float64:
         return X @ components.T
     out, rows = np.empty((len(X), len(components)), dtype=X.dtype), components.astype(np.float64)
-    for some in gen_batches(len(X), _BATCH):
+    # A few at a time: a copy in double precision would take twice the memory of X.
+    for some in gen_batches(len(X), 4096):
         out[some] = X[some].astype(np.float64) @ rows.T
     return out
 

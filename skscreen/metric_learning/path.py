@@ -40,9 +40,6 @@ from skscreen.metric_learning.screening.paper.ranges import count_in_range
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.solution import Solution
 
-# Bytes per entry of a metric: a solution has the metric and its factor.
-_KEPT = 16.0
-
 
 @dataclass(frozen=True, repr=False)
 class RTLMPath(PathResult[Solution]):
@@ -283,7 +280,8 @@ def rtlm_path(
     n_values = n_lams or 0 if given is None else len(given)
     what = f"Metrics for {n_values:,} values of lambda"
     size = math.prod(problem.geometry.shape)
-    check_memory(_KEPT * size * n_values, what, "Use fewer values.")
+    # A solution has the metric and its factor.
+    check_memory(16.0 * size * n_values, what, "Use fewer values.")
     grid: Iterable[float]
     if given is not None:
         warn_if_absolute(model, given[0])

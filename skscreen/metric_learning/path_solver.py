@@ -18,21 +18,11 @@ from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.projected_gradient import solve
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
-# Width of the proximal smoothing of a narrow loss, as a share of the largest threshold.
-_PROXIMAL_WIDTH = 0.05
-
 # Number of steps; after a solve with more, the next solves are smoothed as well.
 _HARD = 200
 
 # Largest number of items for smoothing, which stores two numbers for each.
 _MOST_SMOOTHED = 10**7
-
-# Ratio of consecutive lambda, and relative gap, on the coarse path that leads to a single lambda.
-_APPROACH_RATIO, _APPROACH_TOL = 0.5, 1e-2
-
-# Number of steps in solves that missed their tolerance after which the coarse path ends, because
-# rounding errors prevent progress.
-_WASTED = 10_000
 
 
 class PathSolver:
@@ -108,18 +98,19 @@ class PathSolver:
 
     def approach(self, lam: float, options: Options) -> Iterator[tuple[float, Solution]]:
         """Solve along a coarse path to one lambda; yield the share of the way, and solutions."""
-        loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
+        # Roughly, at half the lambda each.
+        loose = replace(options, tol=max(options.tol, 1e-2))
         first = self._lam_max if self.warm is None else min(self._lam_max, self.warm.lam)
         # Below this only rounding errors are left, and the last step may have any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
-        n_steps, wasted = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1), 0
+        n_steps, wasted = max(math.ceil(math.log(ratio, 0.5)), 1), 0
         for step in range(1, n_steps):
             solution = self.solve(first * ratio ** (step / n_steps), loose)
             yield step / n_steps, solution
             if not solution.converged:
                 wasted += solution.n_iter
-                # Rounding errors prevent progress, so further steps on the coarse path are useless.
-                if solution.n_iter < loose.max_iter or wasted >= _WASTED:
+                # So many in vain: rounding errors prevent progress, and the coarse path is useless.
+                if solution.n_iter < loose.max_iter or wasted >= 10_000:
                     break
         yield 1.0, self.solve(lam, options)
 
@@ -137,7 +128,7 @@ def _scale(problem: Problem) -> float:
 
 def _proximal(problem: Problem) -> Proximal:
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
-    dual, width = problem.geometry.duals_at_zero(problem.loss), _PROXIMAL_WIDTH * _scale(problem)
+    dual, width = problem.geometry.duals_at_zero(problem.loss), 0.05 * _scale(problem)
     return Proximal(width, dual, min(1e-7, 2e-6 * width))
 
 

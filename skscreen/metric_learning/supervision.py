@@ -12,9 +12,6 @@ from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import as_floats, as_indices, check_label_objects, same_pairs
 from skscreen.fitting.warning import warn_user
 
-# Smallest bound and weight that does not vanish if squared and multiplied by distances.
-_SMALLEST = 1.0 / LARGEST
-
 # Lists of comparisons in `ScreenedRTLM.fit`.
 LISTS = ("triplets", "quadruplets", "pairs")
 
@@ -244,10 +241,12 @@ def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
 
 
 def _check_range(name: str, numbers: np.ndarray, others: str) -> None:
+    # Smaller ones would vanish if squared and multiplied by distances.
+    smallest = 1.0 / LARGEST
     # Written such that NaN is out of range.
-    outside = ~((numbers >= _SMALLEST) & (numbers <= LARGEST))
+    outside = ~((numbers >= smallest) & (numbers <= LARGEST))
     if np.any(outside):
         raise ValueError(
-            f"{name} must be {others}positive numbers from {_SMALLEST:g} to {LARGEST:g}, got "
+            f"{name} must be {others}positive numbers from {smallest:g} to {LARGEST:g}, got "
             f"{numbers[outside].flat[0]:g}."
         )

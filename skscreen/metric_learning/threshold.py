@@ -5,8 +5,6 @@ from numbers import Real
 import numpy as np
 
 _STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
-# Largest beta whose square does not overflow.
-_LARGEST = 1e100
 
 
 def check_calibration(
@@ -23,7 +21,8 @@ def check_calibration(
         raise ValueError(
             f"min_rate must be a number from 0 to 1 for strategy={strategy!r}, got {min_rate!r}."
         )
-    if strategy == "f_beta" and not (isinstance(beta, Real) and abs(float(beta)) <= _LARGEST):
+    # Its square must be finite.
+    if strategy == "f_beta" and not (isinstance(beta, Real) and abs(float(beta)) <= 1e100):
         raise ValueError(f"beta must be a real number for strategy='f_beta', got {beta!r}.")
 
 

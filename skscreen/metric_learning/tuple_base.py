@@ -1,5 +1,6 @@
 """Base of the metric learners whose samples are tuples."""
 
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,17 +10,20 @@ from sklearn.utils.validation import _check_feature_names, check_array, check_is
 
 from skscreen.core.inputs import as_indices, same_pairs
 from skscreen.fitting.callbacks import CallbackSupportMixin
-from skscreen.fitting.path import forget
+from skscreen.fitting.folds import take_options
+from skscreen.fitting.path import forget, with_options
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.supervision import check_weights
 
-# Parameters that are passed on to `ScreenedRTLM`.
-_OPTIONS = (
-    "lam", "relative_lam", "loss", "width", "linear_term", "diagonal", "screening", "tol",
-    "max_iter", "store", "n_components", "verbose",
+# Parameters of `ScreenedRTLM` that belong to labels, to its papers, or to large data; all others
+# are passed on.
+_NOT_HERE = (
+    "n_neighbors", "pull", "bound", "rule", "screen_every", "active_set", "neighbors",
+    "unlabelled", "n_jobs",
 )  # fmt: skip
+_OPTIONS = [name for name in signature(ScreenedRTLM).parameters if name not in _NOT_HERE]
 
 
 class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, BaseEstimator):
@@ -32,36 +36,11 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         "preprocessor": ["array-like", callable, None],
     }
 
-    def __init__(
-        self,
-        lam=0.01,
-        *,
-        relative_lam=True,
-        loss="smoothed_hinge",
-        width=0.05,
-        linear_term=None,
-        diagonal=False,
-        screening=True,
-        tol=1e-6,
-        max_iter=None,
-        store=None,
-        n_components=None,
-        preprocessor=None,
-        verbose=0,
-    ):
+    @with_options(ScreenedRTLM, "lam", *_NOT_HERE)
+    def __init__(self, lam=0.01, *, preprocessor=None, **options):
         self.lam = lam
-        self.relative_lam = relative_lam
-        self.loss = loss
-        self.width = width
-        self.linear_term = linear_term
-        self.diagonal = diagonal
-        self.screening = screening
-        self.tol = tol
-        self.max_iter = max_iter
-        self.store = store
-        self.n_components = n_components
         self.preprocessor = preprocessor
-        self.verbose = verbose
+        take_options(self, ScreenedRTLM, options)
 
     def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distances of pairs of samples.

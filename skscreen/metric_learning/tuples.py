@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import with_callbacks
+from skscreen.fitting.path import with_options
 from skscreen.metric_learning.supervision import check_weights
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
@@ -112,29 +113,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         "bounds": ["array-like", None],
     }
 
-    def __init__(
-        self,
-        lam=0.01,
-        *,
-        relative_lam=True,
-        bounds=None,
-        loss="smoothed_hinge",
-        width=0.05,
-        linear_term=None,
-        diagonal=False,
-        screening=True,
-        tol=1e-6,
-        max_iter=None,
-        store=None,
-        n_components=None,
-        preprocessor=None,
-        verbose=0,
-    ):
-        super().__init__(
-            lam, relative_lam=relative_lam, loss=loss, width=width, linear_term=linear_term,
-            diagonal=diagonal, screening=screening, tol=tol, max_iter=max_iter, store=store,
-            n_components=n_components, preprocessor=preprocessor, verbose=verbose,
-        )  # fmt: skip
+    @with_options(TuplesClassifier, "lam")
+    def __init__(self, lam=0.01, *, bounds=None, **options):
+        super().__init__(lam, **options)
         self.bounds = bounds
 
     @_fit_context(prefer_skip_nested_validation=True)

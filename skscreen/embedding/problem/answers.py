@@ -8,14 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.inputs import same_pairs
-from skscreen.embedding.problem.reading.columns import check_columns
+from skscreen.embedding.problem.reading.columns import TELLING, check_columns
 from skscreen.embedding.problem.reading.objects import are_positions, find_known, refuse_codes
 from skscreen.embedding.problem.reading.responses import read_choices
 from skscreen.embedding.problem.reading.table import Table, column_place, read_numbers, read_table
 from skscreen.fitting.warning import warn_user
-
-# Fewer rows than this may look like features by chance.
-_LEAST_FEATURES = 20
 
 
 class Answers(NamedTuple):
@@ -223,7 +220,7 @@ def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
     impossible = same_pairs(rows)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
-        if total >= _LEAST_FEATURES and 2 * count > total:
+        if total >= TELLING and 2 * count > total:
             raise ValueError(
                 f"X must hold comparisons, got what seems to be {total} samples with "
                 f"{rows.shape[1]} features: most rows name an object twice. To embed samples "

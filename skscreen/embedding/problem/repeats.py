@@ -15,9 +15,6 @@ from skscreen.embedding.problem.answers import (
 )
 from skscreen.embedding.problem.groups import read_groups
 
-# Sums of weights that differ by less than this share are equal.
-_ROUNDING = 1e-12
-
 
 class NoiseCeiling(NamedTuple):
     """How well answers can be predicted, as far as repetitions tell.
@@ -76,8 +73,8 @@ def ceiling_of(votes: Votes) -> NoiseCeiling:
     totals, options = totals[used], votes.options[used]
     others = table[votes.questions[used]] - own[used]
     same = others[np.arange(len(options)), options]
-    most = others >= others.max(axis=1, keepdims=True) * (1.0 - _ROUNDING)
-    # One of the tied answers is guessed.
+    # One of the answers that are tied, up to rounding errors of the sums, is guessed.
+    most = others >= others.max(axis=1, keepdims=True) * (1.0 - 1e-12)
     right = most[np.arange(len(options)), options] / most.sum(axis=1)
     total = totals.sum()
     return NoiseCeiling(

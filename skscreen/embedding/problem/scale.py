@@ -9,9 +9,6 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from skscreen.embedding.problem.answers import Answers, quadruplets
 
-# Most steps by default, and most halvings of one.
-LIMIT, _HALVINGS = 100, 60
-
 
 class ScaleFit(NamedTuple):
     """Values of all objects but the first, and how they were found."""
@@ -83,11 +80,11 @@ def fit_scale(
     while True:
         gap = float(gradient @ gradient) / (2.0 * reg * objective)
         stop = report(gap)
-        if gap <= tol or steps == (max_iter or LIMIT) or stop:
+        if gap <= tol or steps == (max_iter or 100) or stop:
             break
         step = linalg.solve(hessian, gradient, assume_a="pos")
         length, before = 1.0, objective
-        for _ in range(_HALVINGS):
+        for _ in range(60):
             found = _evaluate(design, weights, link, reg, values - length * step)
             if found[0] < before:
                 break

@@ -16,18 +16,8 @@ from skscreen.embedding.solvers.descent import descend, steps_for
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
-# SGD steps per object in the start.
-_STEPS_PER_OBJECT = 1500
-# Extra dimensions of the start, in which points pass each other; they are projected away after it.
-_LIFT = 2
-# Parts of a start after each of which its loss is reported.
-_PARTS = 5
 # Share of wrong answers above which answers count as noisy.
 _NOISY = 0.04
-# Share of the answers that are kept out of the start to validate it, and their least number.
-_HELD_OUT, _LEAST_HELD_OUT = 0.1, 20
-# Relative tolerance of the embeddings that are compared to choose a ridge.
-_ROUGH = 1e-3
 
 
 def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
@@ -41,8 +31,9 @@ def auto(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
 ) -> Iterator[Progress]:
     """Minimise F; X is only written to. `settings.adapt` sets the ridge of `problem` anew."""
-    n_held_out = int(_HELD_OUT * len(problem.answers)) if settings.adapt else 0
-    if n_held_out < _LEAST_HELD_OUT or not problem.loss.traits.ridges:
+    n_held_out = int(0.1 * len(problem.answers)) if settings.adapt else 0
+    # Fewer than 20 answers would say little.
+    if n_held_out < 20 or not problem.loss.traits.ridges:
         passes = yield from _start(problem, X, rng)
     else:
         rows, weights, part = problem.split(n_held_out)
@@ -59,17 +50,17 @@ def _start(
 ) -> Generator[Progress, None, float]:
     """Descend along single answers, at first in more dimensions where X has few."""
     p = X.shape[1]
-    lift = _LIFT if p <= problem.loss.traits.lift_up_to else 0
-    n_steps = steps_for(problem, _STEPS_PER_OBJECT)
+    lift = 2 if p <= problem.loss.traits.lift_up_to else 0
+    n_steps = steps_for(problem, 1500)
     rows = shuffled(problem, rng)
     first = problem.loss.traits.first_step
     points = random_start(problem.n_objects, p + lift, rng)
-    passes, _ = yield from descend(problem, points, rows, n_steps, first, _PARTS)
+    passes, _ = yield from descend(problem, points, rows, n_steps, first)
     if lift:
         points -= points.mean(axis=0)
         axes = np.linalg.eigh(points.T @ points)[1][:, : -p - 1 : -1]
         points = np.ascontiguousarray(points @ axes)
-        for progress in descend(problem, points, rows, n_steps // 2, 0.5 * first, _PARTS):
+        for progress in descend(problem, points, rows, n_steps // 2, 0.5 * first):
             yield progress._replace(passes=passes + progress.passes)
         passes += progress.passes
     X[:] = points
@@ -82,7 +73,8 @@ def _choose_ridge(
     settings: Settings, passes: float,
 ) -> Generator[Progress, None, float]:  # fmt: skip
     """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
-    rough = replace(settings, tol=max(settings.tol, _ROUGH))
+    # Embeddings that are compared may be rough.
+    rough = replace(settings, tol=max(settings.tol, 1e-3))
     ridges, low = problem.loss.traits.ridges, problem.reg
     rows, weights, _ = problem.split(len(held_out[0]))
     if wrong_share(X, rows, weights, problem.loss) > _NOISY:

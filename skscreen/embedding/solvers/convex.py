@@ -32,14 +32,6 @@ from skscreen.embedding.problem.objective import EmbeddingProblem, margins
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings
 
-_ROUNDS = 100
-# Largest number of dimensions that are added at once.
-_ADDED = 4
-# A descent stops at this share of the tolerance; if more dimensions do not help, at a tenth of it,
-# and so on down to rounding errors.
-_SHARE, _STRICTER, _STRICTEST = 0.1, 0.1, 1e-15
-_HALVINGS = 40
-
 
 def convex(
     problem: EmbeddingProblem,
@@ -48,9 +40,11 @@ def convex(
     rng: np.random.Generator | None = None,
 ) -> Iterator[Progress]:
     """Minimise over points in as many dimensions as it takes; X gets the longest principal axes."""
-    points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol
+    # A descent stops at a tenth of the tolerance; if more dimensions do not help, at a tenth of
+    # that, and so on down to rounding errors.
+    points, passes, tol = X - X.mean(axis=0), 0.0, 0.1 * settings.tol
     gap = np.inf
-    for _ in range(settings.max_iter or _ROUNDS):
+    for _ in range(settings.max_iter or 100):
         *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_iter=None))
         passes += progress.passes
         points, before = principal_axes(points, min(points.shape)), gap
@@ -60,10 +54,10 @@ def convex(
         gap = max(value - bound, 0.0) / value if value > 0.0 else 0.0
         yield Progress(passes, value, 0.0, X, gap <= settings.tol, gap)
         wider = widened(lambda wider: problem.evaluate(wider)[0], points, directions, value)
-        if gap <= settings.tol or (wider is None and tol < _STRICTEST):
+        if gap <= settings.tol or (wider is None and tol < 1e-15):
             return
         if gap > 0.5 * before:
-            tol *= _STRICTER
+            tol *= 0.1
         points = points if wider is None else wider
 
 
@@ -89,9 +83,9 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
 
 
 def feasible(S: np.ndarray, ridge: float) -> tuple[float, np.ndarray]:
-    """Return a factor of the slopes that makes them feasible, and directions in which F falls."""
+    """Return a factor that makes slopes feasible, and up to 4 directions in which F falls."""
     n = len(S)
-    eigenvalues, vectors = eigh(S, subset_by_index=[0, min(_ADDED, n) - 1])
+    eigenvalues, vectors = eigh(S, subset_by_index=[0, min(4, n) - 1])
     # Rounding errors of the eigenvalues, and of the entries of S, which are sums over the answers.
     rounding = 8.0 * EPS * n * float(np.linalg.norm(S)) + 8.0 * EPS * float(np.abs(S).max())
     lowest = float(eigenvalues[0]) - rounding
@@ -118,7 +112,7 @@ def widened(
     if directions.shape[1] == 0:
         return None
     size = max(float(np.sqrt(np.mean(points**2)) * np.sqrt(len(points))), 1e-3)
-    for _ in range(_HALVINGS):
+    for _ in range(40):
         wider = np.hstack([points, size * directions])
         if evaluate(wider) < value:
             return np.ascontiguousarray(wider)

@@ -17,11 +17,6 @@ from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.descent import falling
 from skscreen.embedding.solvers.state import Progress, Settings
 
-# First and shortest step on the mean gradient, over the number of objects.
-_STEP, _SHORTEST = 1.0, 1e-12
-# Factor of the step after a decrease of the loss.
-_GROW = 1.2
-
 
 def gram_descent(
     problem: EmbeddingProblem,
@@ -43,8 +38,8 @@ def gram_descent(
     def move(factor: np.ndarray, step: np.ndarray) -> np.ndarray:
         return _factor(factor @ factor.T - step)
 
-    start, step = X - X.mean(axis=0), settings.step or _STEP * n
-    for progress in falling(evaluate, move, start, step, _GROW, _SHORTEST * n, settings):
+    start, step = X - X.mean(axis=0), settings.step or float(n)
+    for progress in falling(evaluate, move, start, step, 1.2, settings):
         factor = progress.embedding[:, :p]
         X[:] = 0.0
         X[:, : factor.shape[1]] = factor

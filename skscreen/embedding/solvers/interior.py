@@ -28,19 +28,10 @@ from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.convex import convex, feasible, principal_axes, proved
 from skscreen.embedding.solvers.state import Progress, Settings
 
-_ROUNDS = 100
 # Share of the way to the boundary that is gone.
 _NEAR = 0.97
-# The solution in points has no axes that are shorter than this share of the longest.
-_SHORT = 1e-9
-# Relative residual of the systems, and most steps by which they are corrected.
-_EXACT, _CORRECTIONS = 1e-9, 10
-# A step is wrong after which the complementarity is larger by this factor.
-_RISE = 2.0
-# Largest system; larger problems are left to descent. Matrices of its size at a time.
-LARGEST_SYSTEM, SYSTEMS = 8000, 4
-# Smallest ridge: without one nothing but 0 can be proved.
-_LEAST_RIDGE = 1e-9
+# Largest system; larger problems are left to descent.
+LARGEST_SYSTEM = 8000
 
 
 class Hinges:
@@ -164,7 +155,8 @@ def interior(
 ) -> Iterator[Progress]:
     """Minimise F of a hinge over points in as many dimensions as it takes; see `convex`."""
     hinges, width = Hinges(problem), problem.terms.shape
-    ridge = max(problem.reg / problem.n_objects, _LEAST_RIDGE)
+    # Without a ridge nothing but 0 can be proved.
+    ridge = max(problem.reg / problem.n_objects, 1e-9)
     # Fewer pairs than answers take less time, but have larger rounding errors.
     sizes = {True: len(hinges.first), False: hinges.m}
     ways = [way for way in (True, False) if sizes[way] <= min(LARGEST_SYSTEM, hinges.m)]
@@ -172,7 +164,7 @@ def interior(
         yield from convex(problem, X, settings, rng)
         return
     point = _start(hinges, ridge, width)
-    for passes in range(settings.max_iter or _ROUNDS):
+    for passes in range(settings.max_iter or 100):
         value, gap, points = _certified(problem, hinges, point)
         X[:] = 0.0
         used = min(X.shape[1], points.shape[1])
@@ -186,7 +178,8 @@ def interior(
                 after = _moved(hinges, point, ridge, width, by_pairs)
             except np.linalg.LinAlgError:
                 continue
-            if after.complementarity(hinges.w) < _RISE * point.complementarity(hinges.w):
+            # A step that raises it much is wrong.
+            if after.complementarity(hinges.w) < 2.0 * point.complementarity(hinges.w):
                 break
         else:
             # Rounding errors prevent further progress.
@@ -224,7 +217,7 @@ def _moved(hinges: Hinges, at: Point, ridge: float, width: float, by_pairs: bool
 
     def solve(b):
         whole, roughly = (LinearOperator((hinges.m,) * 2, by) for by in (system, factor))
-        return cg(whole, b, factor(b), rtol=_EXACT, maxiter=_CORRECTIONS, M=roughly)[0]
+        return cg(whole, b, factor(b), rtol=1e-9, maxiter=10, M=roughly)[0]
 
     def step(mu, G_too=0.0, p_too=0.0, n_too=0.0):
         fixed = mu * K - G_too - at.G
@@ -259,7 +252,8 @@ def _moved(hinges: Hinges, at: Point, ridge: float, width: float, by_pairs: bool
 def _certified(problem, hinges: Hinges, at: Point) -> tuple[float, float, np.ndarray]:
     """F at points of G, the relative gap, and the points along their principal axes."""
     values, vectors = eigh(at.G, check_finite=False)
-    kept = values > _SHORT**2 * values[-1]
+    # Axes shorter than 1e-9 of the longest are rounding errors.
+    kept = values > 1e-18 * values[-1]
     points = principal_axes(vectors[:, kept] * np.sqrt(values[kept]), hinges.n)
     value = problem.evaluate(points)[0]
     scale, _ = feasible(hinges.sum(at.t), problem.reg / hinges.n)

@@ -9,11 +9,6 @@ from skscreen._compiled import embedding
 from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.state import Progress, Settings
 
-# Most steps.
-_EPOCHS = 200
-# Pairs of steps and changes of the gradient that are remembered.
-_MEMORY = 10
-
 
 def lbfgs(
     problem: EmbeddingProblem,
@@ -26,13 +21,14 @@ def lbfgs(
     work, terms = problem.workspace(), problem.terms
     gradient = np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
-    steps, changes = np.empty((_MEMORY, X.size)), np.empty((_MEMORY, X.size))
-    curvatures = np.zeros(_MEMORY)
+    # Ten pairs of steps and changes of the gradient are remembered.
+    steps, changes = np.empty((2, 10, X.size))
+    curvatures = np.zeros(10)
     # Trial point and gradient, direction.
     spare = np.empty((3, *X.shape))
     n_pairs, stopped = 0, False
     passes += 1
-    for _ in range(settings.max_iter or _EPOCHS):
+    for _ in range(settings.max_iter or 200):
         old = value
         # It moves X and the gradient there; a length of 0 is no decrease.
         value, n_pairs, evaluations, length = embedding.lbfgs_iterate(

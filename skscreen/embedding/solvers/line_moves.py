@@ -17,13 +17,12 @@ from skscreen.embedding.solvers.state import Progress, Settings
 
 # Largest number of gaps that are tried for a point; among more points, gaps at equal steps of rank.
 _GAPS = 32
-_ROUNDS, _SWEEPS = 3, 6
 
 
 def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Iterator[Progress]:
     """Offer points of X, (n, p), other places, and descend, in turn; F never rises."""
     offer, passes = _offer_gaps if X.shape[1] == 1 else _offer_places, 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(3):
         moved, evaluated = offer(problem, X)
         if not moved:
             return
@@ -36,7 +35,7 @@ def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Ite
 def _offer_gaps(problem: EmbeddingProblem, X: np.ndarray) -> tuple[int, float]:
     """Move points on a line, a sweep at a time; how many moved at first, and passes."""
     moved = [embedding.line_sweep(X[:, 0], problem.terms, _GAPS)]
-    while moved[-1] and len(moved) < _SWEEPS:
+    while moved[-1] and len(moved) < 6:
         moved.append(embedding.line_sweep(X[:, 0], problem.terms, _GAPS))
     return moved[0], float(len(moved) * problem.width * min(_GAPS, problem.n_objects))
 

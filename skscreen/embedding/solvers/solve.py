@@ -20,7 +20,7 @@ from skscreen.embedding.solvers.auto import auto, random_start
 from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
-from skscreen.embedding.solvers.interior import LARGEST_SYSTEM, SYSTEMS, interior
+from skscreen.embedding.solvers.interior import LARGEST_SYSTEM, interior
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.line_moves import improve
 from skscreen.embedding.solvers.state import Progress, Settings
@@ -38,17 +38,9 @@ SOLVERS: dict[str, Callable[..., Iterator[Progress]]] = {
     "interior": interior,
 }
 
-# Measured numbers of arrays in memory at the same time: Gram matrices, and embeddings (more for
-# L-BFGS).
-_GRAM_MATRICES, _COPIES = 11, 28
-# A hinge with a quadratic piece that is narrower than this has a solver of its own.
-_SMOOTH = 0.3
-# Starts whose objectives differ by less than this share have ended in the same place.
-_SAME = 1e-3
 # On a line, objects of all starts are moved up to this number of objects, else only of the best
 # start.
 FEW_OBJECTS = 20
-
 
 # A line of the history of a fit, in which "dual" and "gap" are NaN where the solver did not compute
 # them: also the gradients of answers so far divided by the number of answers, and the length of the
@@ -73,18 +65,21 @@ def convex_solver(loss: EmbeddingLoss) -> str:
     """Return the solver of the convex formulation for a loss."""
     if loss.name not in CONVEX_LOSSES:
         return "gram"
-    return "interior" if loss.name == "gnmds" and loss.shape < _SMOOTH else "convex"
+    # A hinge with a narrow quadratic piece is too hard for descent.
+    return "interior" if loss.name == "gnmds" and loss.shape < 0.3 else "convex"
 
 
 def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | None) -> None:
     """Refuse points, or Gram matrices, that would not fit, before they are made."""
     if solver in ("gram", "convex", "interior"):
-        needed = 8.0 * _GRAM_MATRICES * n_objects**2
+        # As measured: eleven of these, and four matrices of the size of a system.
+        needed = 8.0 * 11 * n_objects**2
         if solver == "interior":
-            needed += 8.0 * SYSTEMS * min(n_objects**2 // 2, LARGEST_SYSTEM) ** 2
+            needed += 8.0 * 4 * min(n_objects**2 // 2, LARGEST_SYSTEM) ** 2
         what = f"Gram matrices of {n_objects:,} objects"
         check_memory(needed, what, "Use formulation='nonconvex'.")
-    needed = 8.0 * _COPIES * n_objects * n_components * effective_n_jobs(n_jobs)
+    # As measured: L-BFGS keeps ten pairs.
+    needed = 8.0 * 28 * n_objects * n_components * effective_n_jobs(n_jobs)
     what = f"Copies of {n_objects:,} points in {n_components:,} components"
     check_memory(needed, what, "Use a smaller n_components, n_objects or n_jobs.")
 
@@ -183,9 +178,9 @@ def _by_objective(solution: EmbeddingSolution) -> tuple[bool, float]:
 
 
 def _distinct(found: list[EmbeddingSolution]) -> list[EmbeddingSolution]:
-    """One solution of each objective."""
+    """One solution of each objective, up to a thousandth."""
     found = sorted(found, key=_by_objective)
-    new = [True, *(b.objective > a.objective * (1.0 + _SAME) for a, b in pairwise(found))]
+    new = [True, *(b.objective > a.objective * 1.001 for a, b in pairwise(found))]
     return [solution for solution, is_new in zip(found, new, strict=True) if is_new]
 
 

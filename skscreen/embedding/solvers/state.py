@@ -9,9 +9,6 @@ import numpy as np
 from skscreen.core.floats import LARGEST
 from skscreen.embedding.problem.objective import EmbeddingProblem
 
-# Number of passes for which a drawn list of weighted answers is used, and its largest length.
-_DRAWS, _MOST_DRAWN = 20, 4_000_000
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -61,7 +58,8 @@ def shuffled(problem: EmbeddingProblem, rng: np.random.Generator) -> np.ndarray:
     # Rows are repeated or left out in proportion to their weights (systematic sampling): a step on
     # a row then counts as any other.
     m = len(answers)
-    drawn = m * min(max(_MOST_DRAWN // m, 1), _DRAWS)
+    # A list for twenty passes, in at most four million rows.
+    drawn = m * min(max(4_000_000 // m, 1), 20)
     positions = (np.arange(drawn) + rng.random()) / drawn * weights.sum()
     order = np.searchsorted(np.cumsum(weights), positions, side="right")
     return answers[rng.permutation(np.minimum(order, m - 1))]

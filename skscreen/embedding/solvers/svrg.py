@@ -19,18 +19,6 @@ from skscreen._compiled import embedding
 from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
-# Most epochs.
-_EPOCHS = 50
-# First step and epsilon of SVRG-SBB, in units of n / |Q| and 1 / n, as an answer moves 3 of n
-# points.
-_FIRST_STEP, _EPSILON = 0.3, 0.1
-# An epoch that raises the objective by more than this share is undone.
-_RISE = 0.05
-# Least number of epochs before a small decrease ends the solve.
-_LEAST_EPOCHS = 3
-# Number of iterations of other solvers that count as one epoch.
-_TOL_FACTOR = 10.0
-
 
 def svrg_sbb(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator,
@@ -44,13 +32,14 @@ def svrg_sbb(
     n_steps = settings.update_frequency or m // batch
     # Answers of an epoch; the remainder of a division counts as if it were used.
     used_answers = m if settings.update_frequency is None else n_steps * batch
-    epsilon = _EPSILON / n if settings.sbb_epsilon is None else settings.sbb_epsilon
-    first_step = settings.step or (_FIRST_STEP if barzilai_borwein else 1.0) * n / m
+    # In units of 1 / n and n / |Q|, as an answer moves 3 of n points.
+    epsilon = 0.1 / n if settings.sbb_epsilon is None else settings.sbb_epsilon
+    first_step = settings.step or (0.3 if barzilai_borwein else 1.0) * n / m
     step, age, passes = first_step, 0, 1.0
     gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
     best, best_value = X.copy(), value
-    for epoch in range(settings.max_iter or _EPOCHS):
+    for epoch in range(settings.max_iter or 50):
         if age > 0 and age == settings.module_epochs:
             # Algorithm 2: the next module begins at the best point of this one.
             X[:], step, age = best, first_step, 0
@@ -62,8 +51,8 @@ def svrg_sbb(
         )  # fmt: skip
         new = evaluate(trial, terms, work, trial_gradient)
         passes += 1.0 + 2.0 * used_answers / m
-        # Written such that NaN counts as a rise.
-        if not new <= (1.0 + _RISE) * value:
+        # An epoch may raise F a little. Written such that NaN counts as a rise.
+        if not new <= 1.05 * value:
             step *= 0.25
             if barzilai_borwein:
                 epsilon = max(epsilon, 0.25 / (step * used_answers))
@@ -71,8 +60,9 @@ def svrg_sbb(
             continue
         moved, turned = (trial - X).ravel(), (trial_gradient - gradient).ravel()
         squares = moved @ moved
-        small = abs(value - new) <= _TOL_FACTOR * settings.tol * abs(value)
-        done = squares == 0.0 or (small and epoch + 1 >= _LEAST_EPOCHS)
+        # An epoch counts as ten iterations of other solvers; there are at least three.
+        small = abs(value - new) <= 10.0 * settings.tol * abs(value)
+        done = squares == 0.0 or (small and epoch >= 2)
         X[:], value, age = trial, new, age + 1
         gradient, trial_gradient = trial_gradient, gradient
         if barzilai_borwein and squares > 0.0:

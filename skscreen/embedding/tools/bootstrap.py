@@ -22,11 +22,6 @@ from skscreen.embedding.tools.redraw import redraw
 from skscreen.embedding.tools.response import Response
 from skscreen.fitting.warning import warn_user
 
-# Names in a message.
-_SHOWN = 5
-# Draws of participants count this often, so that the noise of a drawn place adds little to theirs.
-_SHARPER = 2.0
-
 
 class Bootstrap(NamedTuple):
     """Embeddings of resampled answers.
@@ -115,11 +110,10 @@ class BootstrapMixin(Fitted):
         check_is_fitted(self)
         sample = draw_sample(self, n_samples, groups, n_jobs, check_random_state(random_state))
         if not sample.fixed.all():
-            names = [str(name) for name in self.objects_[~sample.fixed][:_SHOWN]]
-            count = int(np.count_nonzero(~sample.fixed))
-            more = f" and {count - _SHOWN} others" if count > _SHOWN else ""
+            names = [str(name) for name in self.objects_[~sample.fixed]]
+            more = f" and {len(names) - 5} others" if len(names) > 5 else ""
             warn_user(
-                f"The answers do not fix the place of {', '.join(names)}{more}: no chain of "
+                f"The answers do not fix the place of {', '.join(names[:5])}{more}: no chain of "
                 "answers connects them with most of the objects. Their regions are infinite."
             )
             sample.points[:, ~sample.fixed] = np.inf
@@ -174,7 +168,8 @@ def draw_sample(
     if weights is not None:
         times *= weights / weights.mean()
     if codes is not None:
-        times *= _SHARPER * rng.exponential(size=(n_samples, codes.max() + 1))[:, codes]
+        # Twice, so that the noise of a drawn place adds little to that of participants.
+        times *= 2.0 * rng.exponential(size=(n_samples, codes.max() + 1))[:, codes]
     redraw(points, rows, times, counts, loss, response, rng)
     _scatter(points, fixed, batches, rng)
     return Sample(points, left_out, fixed, response)

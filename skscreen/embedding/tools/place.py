@@ -18,14 +18,6 @@ from skscreen.embedding.problem.reading.objects import add_objects
 from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
 from skscreen.fitting.warning import warn_user
 
-# Number of known points at which a new one is tried, and number of the best used as starts.
-_CANDIDATES, _STARTS = 200, 5
-# Distance of starts from a known point, as a share of the size of the embedding.
-_BESIDE = 0.05
-_MAX_ITER = 1000
-# Status of L-BFGS-B that ran out of iterations or evaluations.
-_AT_LIMIT = 1
-
 
 class PlaceMixin(Fitted):
     """Mixin of ordinal embeddings: points for new objects."""
@@ -116,13 +108,14 @@ class PlaceMixin(Fitted):
         for begin in _beginnings(answers, start, known, n_new, loss, rng):
             found = minimize(
                 objective, begin.ravel(), jac=True, method="L-BFGS-B",
-                options={"maxiter": _MAX_ITER, "ftol": 1e-2 * min(self.tol, 1.0)},
+                options={"maxiter": 1000, "ftol": 1e-2 * min(self.tol, 1.0)},
             )  # fmt: skip
             # Written such that NaN is never the lowest.
             if best is None or found.fun < best.fun:
                 best = found
-        # Status 2, a line search without a decrease, is usual where rounding errors end a search.
-        if best.status == _AT_LIMIT:
+        # Status 1 is that of a search that ran out of iterations. Status 2, a line search without a
+        # decrease, is usual where rounding errors end one.
+        if best.status == 1:
             warn_user(
                 f"{best.nit} iterations did not find the points of {n_new} new objects; the "
                 f"objective is {best.fun:.6g}. Use more answers about each.",
@@ -136,7 +129,7 @@ def _beginnings(
     rng: np.random.RandomState,
 ) -> Iterator[np.ndarray]:  # fmt: skip
     """Yield starts: each new object beside the known one where most of its answers are right."""
-    candidates = rng.permutation(known)[:_CANDIDATES]
+    candidates = rng.permutation(known)[:200]
     size = np.sqrt(np.mean(start[known] ** 2))
     n_fit, points, orders = len(start) - n_new, start.copy(), []
     is_new = answers.rows >= n_fit
@@ -148,6 +141,6 @@ def _beginnings(
             points[v] = start[at]
             shares[place] = wrong_share(points, rows, weights, loss)
         orders.append(candidates[np.argsort(shares, kind="stable")])
-    for turn in range(min(_STARTS, len(candidates))):
-        beside = _BESIDE * size * rng.normal(size=(n_new, start.shape[1]))
+    for turn in range(min(5, len(candidates))):
+        beside = 0.05 * size * rng.normal(size=(n_new, start.shape[1]))
         yield start[[order[turn] for order in orders]] + beside

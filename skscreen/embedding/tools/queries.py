@@ -16,8 +16,6 @@ from skscreen.embedding.tools.bootstrap import draw_sample
 from skscreen.fitting.warning import warn_user
 
 STRATEGIES = ("information", "uncertainty", "random")
-# Number of candidates for each question of a batch, and the least number of candidates.
-_POOL, _LEAST = 50, 2000
 
 
 def next_queries(
@@ -158,8 +156,8 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
             raise ValueError("candidates must be triplets of objects of the fit.")
         rows = find_known(table, model.objects_, input_name="candidates")[table.codes]
     else:
-        check_memory(24.0 * _POOL * n, f"{n:,} questions", "Use a smaller n.")
-        size = max(_LEAST, _POOL * n)
+        size = max(2000, 50 * n)
+        check_memory(24.0 * size, f"{n:,} questions", "Use a smaller n.")
         everything = n_objects**3 <= size
         if everything:
             rows = np.stack(np.unravel_index(np.arange(n_objects**3), (n_objects,) * 3), axis=1)

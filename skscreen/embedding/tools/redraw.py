@@ -11,17 +11,8 @@ import numpy as np
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.tools.response import Response
 
-# Objects in fewer answers than this are drawn.
-_FEW = 120
 # Proposals from the map, and steps of random walks.
 _LEAPS, _WALKS = 16, 24
-# Change of the length of a step after one that was taken, and after one that was not.
-_LONGER, _SHORTER = 1.3, 0.85
-# Covariance of places of objects with few answers over that of the map, whose objects may be few
-# and are drawn to its middle by a ridge.
-_WIDER = 1.25
-# Numbers in memory at a time.
-_NUMBERS = 4_000_000
 
 
 def redraw(
@@ -33,12 +24,13 @@ def redraw(
     width = rows.shape[1]
     order = np.argsort(rows, axis=None, kind="stable")
     objects, about = rows.ravel()[order], order // width
-    few = np.flatnonzero((counts > 0.0) & (counts < _FEW))
+    few = np.flatnonzero((counts > 0.0) & (counts < 120))
     kept = np.isin(objects, few)
     objects, about = objects[kept], about[kept]
     if not len(objects):
         return
-    chunk = max(1, _NUMBERS // (len(objects) * (points.shape[2] + 2)))
+    # Some million numbers in memory at a time.
+    chunk = max(1, 4_000_000 // (len(objects) * (points.shape[2] + 2)))
     for start in range(0, len(points), chunk):
         part = slice(start, start + chunk)
         sides = _Sides(points[part], rows[about], objects, few, weights[part][:, about], loss)
@@ -98,7 +90,7 @@ def _metropolis(points, few, counts, sides: _Sides, response: Response, rng) -> 
         gain = found[0] - likelihood + (found[1] - prior if walks else 0.0)
         taken = np.log(rng.uniform(size=gain.shape)) < gain
         if walks:
-            step *= np.where(taken, _LONGER, _SHORTER)
+            step *= np.where(taken, 1.3, 0.85)
         x = np.where(taken[:, :, None], new, x)
         likelihood, prior = (
             np.where(taken, *both) for both in zip(found, (likelihood, prior), strict=True)
@@ -111,7 +103,8 @@ def _spread(points: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndar
     shares = counts / counts.sum()
     middle = np.einsum("n,bnp->bp", shares, points)[:, None]
     off = points - middle
-    covariance = _WIDER * np.einsum("n,bnp,bnq->bpq", shares, off, off)
+    # Wider than the map, whose objects may be few and are drawn to its middle by a ridge.
+    covariance = 1.25 * np.einsum("n,bnp,bnq->bpq", shares, off, off)
     size = np.trace(covariance, axis1=1, axis2=2)[:, None, None]
     ridge = 1e-9 * np.where(size > 0.0, size, 1.0) * np.eye(points.shape[2])
     return middle, np.linalg.cholesky(covariance + ridge)

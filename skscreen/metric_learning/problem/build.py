@@ -36,23 +36,6 @@ from skscreen.metric_learning.supervision import (
     class_codes,
 )
 
-# Largest deviation of a feature from its mean whose square is finite; beyond LARGEST, whose fourth
-# power is, features are scaled.
-_LARGEST_OF_ALL = 1e154
-
-# Largest number of a linear term, in units of scaled samples, whose square is finite.
-_LARGEST_TERM = 1e140
-
-# Number of copies of the samples in memory at the same time: centred, in order, padded, and mapped
-# in an evaluation.
-_COPIES = 4
-
-# Ratio of the largest scale of a feature to the median scale that leads to a warning.
-_UNEVEN = 100.0
-# Largest scales, as a share of the largest one, of features that decide nothing beside others, and
-# of those that are rounding errors.
-_SMALL, _CONSTANT = 1e-6, 1e-12
-
 # Bytes for the two dual variables that each triplet of a narrow loss keeps.
 _BYTES_OF_DUALS = 16
 
@@ -114,7 +97,8 @@ def _read(model, X, y) -> tuple[np.ndarray, np.ndarray | None]:
     if isinstance(k, Integral) and int(k) > d:
         raise ValueError(f"n_components must be at most {d}, the number of features, got {k}.")
     C = check_linear_term(model.linear_term, d, model.diagonal)
-    check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
+    # Four copies: centred, in order, padded, and mapped in an evaluation.
+    check_memory(32.0 * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
     return samples, C
 
 
@@ -127,7 +111,8 @@ def _loss(model) -> SmoothedHinge:
 def _with_term(B, error: float, C: np.ndarray, basis, unit: float) -> tuple[np.ndarray, float]:
     """Return a linear term B of an objective and its error, with -C in coordinates added."""
     largest = float(np.abs(C).max(initial=0.0)) / unit / unit
-    if largest > _LARGEST_TERM:
+    # Squares, in units of scaled samples, must be finite.
+    if largest > 1e140:
         raise ValueError(
             f"linear_term, with numbers up to {np.abs(C).max():g}, is too large beside X, whose "
             f"values are about {unit:.0e}: losses would not count in floating point. Rescale X."
@@ -151,9 +136,10 @@ def _centred(X: np.ndarray) -> np.ndarray:
 def _scaled(X: np.ndarray) -> tuple[np.ndarray, float]:
     """Return centred samples, divided in place by a power of two where they are huge or tiny."""
     largest = float(np.abs(X).max())
+    # Fourth powers of these are finite; squares of those below.
     if largest == 0.0 or 1.0 / LARGEST < largest < LARGEST:
         return X, 1.0
-    if not 1.0 / _LARGEST_OF_ALL < largest < _LARGEST_OF_ALL:
+    if not 1e-154 < largest < 1e154:
         raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
     unit = 2.0 ** (math.frexp(largest)[1] - 1)
     X /= unit
@@ -172,9 +158,10 @@ def _varying(X: np.ndarray) -> sparse.csr_array | None:
 def _warn_of_scales(X: np.ndarray) -> None:
     """Warn of a feature that alone decides who is near."""
     spreads = np.sort(X.std(axis=0))
-    known, large = (spreads[spreads > share * spreads[-1]] for share in (_CONSTANT, _SMALL))
+    # Features that are not rounding errors, and those that decide something beside others.
+    known, large = (spreads[spreads > share * spreads[-1]] for share in (1e-12, 1e-6))
     spreads = large if large.size > 1 else known
-    if spreads.size > 1 and spreads[-1] > _UNEVEN * spreads[(spreads.size - 1) // 2]:
+    if spreads.size > 1 and spreads[-1] > 100.0 * spreads[(spreads.size - 1) // 2]:
         ratio = spreads[-1] / spreads[(spreads.size - 1) // 2]
         warn_user(
             f"One feature has {ratio:.0f} times the median scale of the features, so it dominates "

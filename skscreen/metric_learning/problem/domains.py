@@ -14,9 +14,6 @@ from scipy.linalg import qr
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 
-# Measured number of matrices of the size of a parameter in memory at the same time in a solve.
-_MATRICES = 70
-
 
 @dataclass(frozen=True)
 class Point:
@@ -51,7 +48,8 @@ class PSDCone:
         """Refuse matrices that would not fit, before they are made."""
         what = f"Learning a metric of {n_features:,} x {n_features:,} numbers"
         advice = "Use fewer features (PCA), or diagonal=True."
-        check_memory(8.0 * _MATRICES * n_features**2, what, advice)
+        # As measured: a solve has 70 of them in memory at the same time.
+        check_memory(8.0 * 70 * n_features**2, what, advice)
 
     def project(self, value: np.ndarray) -> Point:
         """Keep the positive eigenvalues, O(d^3); what may be rounding errors is left out."""

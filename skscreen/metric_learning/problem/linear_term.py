@@ -7,9 +7,6 @@ import numpy as np
 from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import as_floats
 
-# Relative difference of two entries that are to be equal.
-_SYMMETRIC = 1e-10
-
 
 def check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray | None:
     """Return C of shape (d, d), or (d,) for a diagonal metric; None for none."""
@@ -36,7 +33,7 @@ def check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray 
             f"{C[tuple(place)]:g} at {place}."
         )
     if C.ndim == 2:
-        differs = np.abs(C - C.T) > _SYMMETRIC * np.abs(C).max(initial=0.0)
+        differs = np.abs(C - C.T) > 1e-10 * np.abs(C).max(initial=0.0)
         if differs.any():
             i, j = np.argwhere(differs)[0].tolist()
             raise ValueError(

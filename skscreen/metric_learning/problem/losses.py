@@ -14,11 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Width of a quadratic piece, as a share of the largest threshold, below which a loss is as hard to
-# minimise as a hinge. With many far places steps cost little, so that many of them cost less than
-# smoothing.
-_NARROW, _NARROW_IN_LONG_RANGES = 5e-3, 1e-4
-
 
 @dataclass(frozen=True)
 class SmoothedHinge:
@@ -60,4 +55,6 @@ class SmoothedHinge:
 
 def is_narrow(width: float, threshold: float, has_long_ranges: bool) -> bool:
     """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
-    return width <= (_NARROW_IN_LONG_RANGES if has_long_ranges else _NARROW) * threshold
+    # A loss of so small a width is as hard to minimise as a hinge. With many far places steps cost
+    # little, so that many of them cost less than smoothing.
+    return width <= (1e-4 if has_long_ranges else 5e-3) * threshold

@@ -12,17 +12,6 @@ from skscreen.metric_learning.problem.items import Items
 # Bytes per pair during a path (indices, distances, intervals); measured with all triplets.
 _BYTES_PER_PAIR = 280
 
-# Measured bytes per explicit comparison while it is sorted and during a path.
-_BYTES_PER_COMPARISON = 250
-
-# With at least so many classes, those with fewer members than this search their nearest samples of
-# other classes in one index of all samples, not in an index for each class.
-_MANY_CLASSES, _SMALL_CLASS = 100, 50
-
-# Largest number of samples, and of features, that are searched by a tree of their own: the checks
-# of scikit-learn's estimator, which takes the same one for so many features, would take longer.
-_SMALL_INDEX, _TREE_FEATURES = 500, 15
-
 
 def locality_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Order samples by class, and in it along the direction of the largest variance, O(n d)."""
@@ -107,7 +96,8 @@ def comparisons_from_arrays(
     # Those of the same near pair, threshold and weight make one, with far places of its own. Item
     # numbers follow the order given.
     what = f"{len(near):,} comparisons"
-    check_memory(_BYTES_PER_COMPARISON * len(near), what, "Use fewer of them.")
+    # Measured bytes while they are sorted and during a path.
+    check_memory(250 * len(near), what, "Use fewer of them.")
     extra = [values for values in (thresholds, weights) if values is not None]
     keys = [near[:, 0], near[:, 1], *extra]
     order = np.lexsort((far[:, 1], far[:, 0], *keys[::-1]))
@@ -142,8 +132,9 @@ def _nearest_others(X, y, members, n_far, n_jobs) -> dict[int, np.ndarray]:
     """Pairs with the nearest samples of other classes, for the small ones of many classes."""
     # The k + m nearest samples of an anchor hold k of other classes if m are of its own.
     sizes = np.array([len(own) for own in members])
-    small = np.flatnonzero((sizes > 1) & (sizes < _SMALL_CLASS))
-    if sizes.size < _MANY_CLASSES or not small.size:
+    small = np.flatnonzero((sizes > 1) & (sizes < 50))
+    # Of few classes each gets an index of all others.
+    if sizes.size < 100 or not small.size:
         return {}
     found: dict[int, np.ndarray] = {}
     search = NearestNeighbors(n_jobs=n_jobs).fit(X)
@@ -180,7 +171,8 @@ def _pairs(anchors: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
 
 def _search(X: np.ndarray, points: np.ndarray, k: int, n_jobs: int | None) -> np.ndarray:
     """Return the k nearest rows of X to each point, (m, k), nearest first."""
-    if len(X) <= _SMALL_INDEX and X.shape[1] <= _TREE_FEATURES and k <= len(X) // 2:
+    # The tree that scikit-learn's estimator would take, whose checks take longer than it.
+    if len(X) <= 500 and X.shape[1] <= 15 and k <= len(X) // 2:
         return KDTree(X, leaf_size=30).query(points, k, return_distance=False)
     search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X)
     return search.kneighbors(points, return_distance=False)

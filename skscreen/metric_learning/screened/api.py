@@ -30,12 +30,6 @@ from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.supervision import class_codes
 
-# Relative rounding errors of a matrix in single precision.
-_ROUNDING = 1e-5
-
-# Bytes for each triplet: its samples, places, code and range.
-_BYTES = 64
-
 # What stands for a parameter of the reference, or the default for a matrix.
 _SAME = "reference"
 # Parameters that make the problem, of those of `ScreenedRTLM`.
@@ -133,7 +127,8 @@ def screen_triplets(
     problem = build(model, X, y, from_labels=how, triplets=triplets)
     warn_if_absolute(model, lam)
     value = chosen_lam(model, lam, problem)
-    check_memory(_BYTES * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
+    # Bytes of samples, places, code and range.
+    check_memory(64 * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
     point = _point(reference, model, problem)
     fitted = isinstance(reference, ScreenedRTLM)
     known_lam = problem.in_coordinates(float(reference.lam_)) if fitted else value
@@ -212,15 +207,17 @@ def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
 
 def _checked_matrix(M: np.ndarray) -> np.ndarray:
     """Return a matrix, or weights, that is positive semidefinite up to rounding errors."""
+    # Relative errors of a matrix in single precision.
+    rounding = 1e-5
     if M.ndim == 1:
         values = M
-    elif np.abs(M - M.T).max(initial=0.0) > _ROUNDING * np.abs(M).max(initial=0.0):
+    elif np.abs(M - M.T).max(initial=0.0) > rounding * np.abs(M).max(initial=0.0):
         raise ValueError("reference must be symmetric; of a map L, components_, give L.T @ L.")
     else:
         M = 0.5 * M + 0.5 * M.T
         values = np.linalg.eigvalsh(M)
     smallest = values.min(initial=0.0)
-    if smallest < -_ROUNDING * values.max(initial=0.0):
+    if smallest < -rounding * values.max(initial=0.0):
         what = "weights" if M.ndim == 1 else "eigenvalues, as a positive semidefinite matrix,"
         raise ValueError(f"reference must have {what} >= 0, got {smallest:.3g}.")
     return M

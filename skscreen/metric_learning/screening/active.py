@@ -19,9 +19,6 @@ from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Evaluation, Objective
 from skscreen.metric_learning.screening.ball import Ball, gap_ball
 
-# Share of undecided items below which restricting an evaluation to them pays.
-_WORTH_RESTRICTING = 0.6
-
 
 @dataclass(frozen=True)
 class Decision:
@@ -136,7 +133,8 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
         geometry, start, stop, here, 0.0, geometry.thresholds(objective.loss), np.inf, None,
         *geometry.no_weights(),
     )  # fmt: skip
-    if n_zero < (1.0 - _WORTH_RESTRICTING) * geometry.n_items:
+    # With fewer it does not pay.
+    if n_zero < 0.4 * geometry.n_items:
         return objective
     return replace(objective, geometry=geometry.restrict(start, stop))
 

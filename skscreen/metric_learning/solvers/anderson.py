@@ -13,12 +13,6 @@ import math
 
 import numpy as np
 
-# Number of steps kept; fewer cost iterations if there are many features.
-_DEPTH = 15
-
-# Ridge of the least-squares problem, whose columns have length one.
-_RIDGE = 1e-10
-
 
 class AndersonMemory:
     """Past steps of a projected-gradient iteration, combined to the next by least squares."""
@@ -27,8 +21,9 @@ class AndersonMemory:
         self._shape = shape
         self._places, self._scales = _unknowns(shape)
         size = self._places.size
-        # More than half as many steps as unknowns would mix old steps into nearly every direction.
-        self._depth = min(_DEPTH, max(size // 2, 1))
+        # Fewer cost iterations if there are many features; more than half as many as unknowns would
+        # mix old steps into nearly every direction.
+        self._depth = min(15, max(size // 2, 1))
         # Rows are differences of successive steps; F is that of the last step length and lambda.
         self._Z, self._X, self._S, self._F = np.empty((4, self._depth, size))
         self._gram = np.empty((self._depth, self._depth))
@@ -77,7 +72,8 @@ class AndersonMemory:
         past_F, gram = self._F[kept], self._gram[kept, kept]
         lengths = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
         gram = gram / np.outer(lengths, lengths)
-        gram.flat[:: self._count + 1] += _RIDGE
+        # A small ridge, as columns have length one.
+        gram.flat[:: self._count + 1] += 1e-10
         weights = np.linalg.solve(gram, past_F @ self._pack(F) / lengths) / lengths
         if not np.isfinite(weights).all():
             return G

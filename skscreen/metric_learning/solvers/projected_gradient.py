@@ -18,9 +18,6 @@ from skscreen.metric_learning.solvers.progress import Options, Progress
 from skscreen.metric_learning.solvers.reduction import Reduction
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
-# Share of the gap that the interior-point method must leave, else rounding errors end the solve.
-_NEAR = 1e-2
-
 
 def solve(
     full: Objective, start: Point, options: Options, *, warm: Warm | None = None,
@@ -78,7 +75,7 @@ def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:
     if after >= before:
         return evaluation
     # Close to the target only rounding errors are left, and gradient steps would not do better.
-    progress.stalled |= target < after < _NEAR * before
+    progress.stalled |= target < after < 1e-2 * before
     return result
 
 

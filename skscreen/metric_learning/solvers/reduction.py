@@ -10,9 +10,6 @@ from skscreen.metric_learning.problem.objective import Evaluation, Objective, ex
 from skscreen.metric_learning.screening.active import active_part, leave_out, screen
 from skscreen.metric_learning.solvers.progress import Progress
 
-# Share of the work of an evaluation up to which guessing the active items pays.
-_WORTH_GUESSING = 0.25
-
 
 class Reduction:
     """The undecided items of a problem at one lambda."""
@@ -67,8 +64,9 @@ class Reduction:
         part = active_part(self.objective, evaluation)
         if part is self.objective:
             return evaluation
+        # Where evaluations get less than four times as fast, guessing does not pay.
         work = self.objective.geometry.evaluation_work
-        if part.geometry.evaluation_work > _WORTH_GUESSING * work:
+        if part.geometry.evaluation_work > 0.25 * work:
             self.guesses = False
             return evaluation
         return replace(evaluation, objective=part, margins=part.geometry.margins(evaluation.point))

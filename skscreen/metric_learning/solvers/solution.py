@@ -7,12 +7,6 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Evaluation
 
-# Number of steps; a solve that is expected to be shorter skips the first screening.
-_FEW_STEPS = 8
-
-# Exponent p: along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2.
-_POWER = 0.25
-
 
 @dataclass(frozen=True)
 class Solution:
@@ -62,16 +56,17 @@ class Warm:
     @property
     def is_short(self) -> bool:
         """Whether a solve of as many steps would not earn back a screening step before them."""
-        return self.n_iter < _FEW_STEPS
+        return self.n_iter < 8
 
     def start(self, lam: float) -> Point:
         """Extrapolate to a lambda: lambda^(1/4) theta is nearly linear in log(lambda)."""
+        # So it is with any exponent from 0 to 1/2.
         last = self.evaluation.point
         if self.before is None or self.before[0] == self.lam:
             return last
         before, step = self.before[1].value, math.log(self.before[0] / self.lam)
         # More than one step ahead the line is no longer a good model of the path.
         share = min(max(math.log(self.lam / lam) / step, -1.0), 1.0)
-        move = share * (last.value - math.exp(_POWER * step) * before)
-        value = math.exp(_POWER * step * share) * (last.value + move)
+        move = share * (last.value - math.exp(0.25 * step) * before)
+        value = math.exp(0.25 * step * share) * (last.value + move)
         return self.evaluation.objective.domain.project(value)

@@ -6,30 +6,23 @@ import numpy as np
 
 from skscreen.embedding.problem.reading.table import Table, are_numbers
 
-# Rows looked at, evenly spaced, and the fewest different ones that tell something.
-_MOST_ROWS, _LEAST_ROWS = 4000, 20
+# Fewer rows than this may look wrong by chance.
+TELLING = 20
 # A column whose cells meet those of others less than this has no objects.
 _HARDLY = 0.1
 # A column repeats others if it does so in more rows than this share, and has all values if it has
 # more of them.
 _NEARLY_ALL = 0.95
-# With fewer objects that are compared with others than this, columns may be apart.
-_FEW_HEADS = 5
-# A value that is so often in a column would be in the others by chance.
-_MANY = 20
-# A column that names an object of its row as often as by chance is told by so many of these rows.
-_LEAST_REPEATS = 10
-# Cells that two columns share by chance below which their similarity tells nothing.
-_LEAST_SHARED = 30
 
 
 def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
     """Raise where a column seems to hold no objects; that of the `lead` may have few, or others."""
-    rows = table.codes[:: max(len(table.codes) // _MOST_ROWS, 1)]
-    if len(rows) >= _LEAST_ROWS:
+    # Some thousand rows, evenly spaced, are enough.
+    rows = table.codes[:: max(len(table.codes) // 4000, 1)]
+    if len(rows) >= TELLING:
         # The same question asked again and again tells nothing.
         rows = rows[_first_of_each(rows)]
-    if len(rows) < _LEAST_ROWS or rows.shape[1] < 2:
+    if len(rows) < TELLING or rows.shape[1] < 2:
         return
     n_names, width = len(table.names), rows.shape[1]
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
@@ -98,8 +91,8 @@ def _apart(counts: np.ndarray, lead: int | None, mixed: bool) -> list[int]:
     meets = (counts * (elsewhere > 0)).sum(axis=1) / n_rows
     met = (elsewhere * (counts > 0)).sum(axis=1) / elsewhere.sum(axis=1)
     different = np.count_nonzero(counts, axis=1).tolist()
-    # What is near or far to a few objects may be different things.
-    many_heads = lead is None or different[lead] >= _FEW_HEADS
+    # What is near or far to less than five objects may be different things.
+    many_heads = lead is None or different[lead] >= 5
     for column, own in enumerate(different):
         fewer = max(different[:column] + different[column + 1 :])
         # Each object once, or nearly so, in all columns tells nothing.
@@ -131,8 +124,9 @@ def _unlike(rows: np.ndarray, counts: np.ndarray) -> list[int]:
             own, elsewhere = counts[column], others.sum(axis=0)
             n_values = np.count_nonzero(elsewhere)
             if min(usual) >= _NEARLY_ALL * n_values:
-                absent = (own == 0) & (elsewhere >= _MANY * len(others))
-                added = (elsewhere == 0) & (own >= _MANY)
+                # A value that is 20 times in a column would be in the others by chance.
+                absent = (own == 0) & (elsewhere >= 20 * len(others))
+                added = (elsewhere == 0) & (own >= 20)
                 if np.count_nonzero(absent | added) > _HARDLY * n_values:
                     found.append(column)
                 continue
@@ -150,13 +144,16 @@ def _shares_less(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
     one, other = (np.bincount(mixed[:, place], minlength=counts.shape[1]) for place in (0, 1))
     by_chance = np.minimum(one, other).sum()
     shared = np.minimum(counts[column], np.delete(counts, column, axis=0)).sum(axis=1).max()
-    return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
+    # Fewer cells than 30 tell nothing.
+    return bool(by_chance >= 30 and shared < 0.5 * by_chance)
 
 
 def _repeating_by_chance(rows: np.ndarray, counts: np.ndarray) -> list[int]:
     """Columns that alone repeat others of their rows, each as often as by chance."""
     # The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
     found, width = [], len(counts)
+    # By chance there must be so many rows that repeat an object.
+    least = 10
     repeats = np.zeros((width, width), dtype=np.int64)
     for a, b in combinations(range(width), 2):
         repeats[a, b] = repeats[b, a] = np.count_nonzero(rows[:, a] == rows[:, b])
@@ -166,11 +163,11 @@ def _repeating_by_chance(rows: np.ndarray, counts: np.ndarray) -> list[int]:
             continue
         # Two columns may differ because their objects do; triplets with all objects drawn at random
         # are left to the user.
-        if width == 3 and counts[others[0]] @ counts[others[1]] < _LEAST_REPEATS * len(rows):
+        if width == 3 and counts[others[0]] @ counts[others[1]] < least * len(rows):
             continue
         by_chance = counts[others] @ counts[column] / len(rows)
         enough = repeats[column, others] >= 0.5 * by_chance
-        if np.all(enough & (by_chance >= _LEAST_REPEATS)):
+        if np.all(enough & (by_chance >= least)):
             found.append(column)
     return found
 

@@ -16,10 +16,6 @@ from skscreen.embedding.problem.reading.table import (
 )
 from skscreen.fitting.warning import warn_user
 
-# Largest number of names in a message.
-_SHOWN = 3
-# With more objects per cell than this, whole numbers are taken for identifiers, not for positions.
-_OBJECTS_PER_CELL = 100
 # Words for a missing answer, as tables of other programs have them.
 _MISSING = {
     "nan", "NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null", "undefined",
@@ -66,7 +62,8 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
         )
         return names
     n = int(names[-1]) + 1
-    if n > 1000 + _OBJECTS_PER_CELL * table.codes.size:
+    # With so many more objects than cells, whole numbers are identifiers rather than positions.
+    if n > 1000 + 100 * table.codes.size:
         raise ValueError(
             f"X names an object {n - 1}, but has only {len(table.codes)} answers: number the "
             "objects 0, 1, 2, ..., or pass objects, their number or numpy.unique(X)."
@@ -218,5 +215,5 @@ def add_objects(table: Table, objects: np.ndarray) -> np.ndarray:
 
 
 def _some(names: list) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown + (", ..." if len(names) > _SHOWN else "")
+    shown = ", ".join(repr(name) for name in names[:3])
+    return shown + (", ..." if len(names) > 3 else "")

@@ -18,13 +18,6 @@ from skscreen.embedding.problem.reading.table import (
 )
 from skscreen.fitting.warning import warn_user
 
-# If y names an option in a larger share of rows, it is not taken for counts.
-_MOST = 0.9
-# Codes in a smaller share of rows than this may stand for missing answers.
-_FEW = 0.2
-# Objects that were shown in all rows, less likely by chance than this, are the chosen ones.
-_CHANCE = 1e-6
-
 
 class Choices(NamedTuple):
     """Which option was chosen."""
@@ -115,12 +108,14 @@ def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> 
     what, values = "", y.names[y.codes[:, 0]]
     coded = np.isin(np.abs(values), CODES)
     said = set(values[~coded].tolist())
-    choice = said - {-1} == {1, 2} and np.mean(coded | (values == -1)) < _FEW
+    # A code in fewer rows than these may stand for a missing answer.
+    few = 0.2
+    choice = said - {-1} == {1, 2} and np.mean(coded | (values == -1)) < few
     pairs = _are_pairs(table, options)
-    if not pairs and _matches(y, table, options).any(axis=1).mean() > _MOST:
+    if not pairs and _matches(y, table, options).any(axis=1).mean() > 0.9:
         # A few choices that were not shown do not make counts of objects.
         what = "objects"
-    elif choice or (said <= {1, -1} and 0.0 < coded.mean() < _FEW):
+    elif choice or (said <= {1, -1} and 0.0 < coded.mean() < few):
         what = "1 and -1"
         if choice:
             what = (
@@ -138,11 +133,11 @@ def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> 
 
 
 def _surely_chosen(y: Table, table: Table, options: list[int]) -> bool:
-    """Whether other numbers than the chosen objects would hardly be those of objects shown."""
+    """Whether by chance, once in a million, all rows would name an object that they show."""
     shares = np.zeros(len(table.names) + 1)
     np.add.at(shares, find(y.names, table.names)[y.codes[:, 0]], 1.0 / len(y.codes))
     by_chance = shares[table.codes[:, options]].sum(axis=1)
-    return bool(np.log(np.minimum(by_chance, 1.0)).sum() < np.log(_CHANCE))
+    return bool(np.log(np.minimum(by_chance, 1.0)).sum() < np.log(1e-6))
 
 
 def _one_column(y):

@@ -11,8 +11,6 @@ from sklearn.utils._missing import is_pandas_na
 SAME = 1e-9
 # Sizes of numbers that, as -1, stand for missing answers.
 CODES = (9, 99, 999, 9999)
-# Larger whole numbers have no exact float.
-_LARGEST_WHOLE = 2.0**53
 
 
 class Table(NamedTuple):
@@ -213,7 +211,8 @@ def _floats(values: np.ndarray, input_name: str) -> tuple[np.ndarray, np.ndarray
     """Whole numbers, or numbers of which nearly equal ones are one; NaN is the last."""
     if np.isinf(values).any():
         raise ValueError(f"Input {input_name} contains infinity, which is no object.")
-    if np.all(np.abs(values) <= _LARGEST_WHOLE) and np.all(values == np.floor(values)):
+    # Larger whole numbers have no exact float.
+    if np.all(np.abs(values) <= 2.0**53) and np.all(values == np.floor(values)):
         return _whole(values.astype(np.int64))
     names, codes = np.unique(values, return_inverse=True)
     apart = np.diff(names) > SAME * np.nanmax(np.abs(names), initial=0.0)

@@ -17,9 +17,6 @@ from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.paper.bounds import rrpb_ball
 from skscreen.metric_learning.solvers.solution import Warm
 
-# Number of steps of the path, beyond the next, for which ranges are kept.
-_RANGE_STEPS = 3
-
 
 class PathRanges:
     """Problems without the items whose range contains lambda (Algorithm 2 of the paper)."""
@@ -38,7 +35,8 @@ class PathRanges:
         if not lam < reference.lam:
             return None
         if self._known is None or not self._known[0] <= lam <= self._known[1]:
-            low = lam * (lam / reference.lam) ** _RANGE_STEPS
+            # For three steps of the path beyond the next.
+            low = lam * (lam / reference.lam) ** 3
             at_low = replace(objective, lam=low)
             ball = rrpb_ball(reference.evaluation, low, reference.lam)
             reduced = leave_out(at_low, decide(at_low, [ball]))

@@ -29,9 +29,6 @@ from skscreen.metric_learning.screening.ball import Ball
 # From the weakest to the strongest.
 RULES = ("sphere", "linear", "semidefinite")
 
-# Smallest eigenvalue, over the largest, at which a centre still counts as semidefinite.
-_INDEFINITE = -1e-10
-
 
 def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Decision) -> Decision:
     """Decide what a decision has left, item by item, as soon as one of the balls decides it."""
@@ -89,7 +86,8 @@ def _search_space(
         meets = norm(np.minimum(centre, 0.0)) < radius
         return (centre if meets else nothing), geometry.X, 0.0
     values, vectors = np.linalg.eigh(centre)
-    if values[0] < _INDEFINITE * values[-1]:
+    # Indefinite beyond rounding errors.
+    if values[0] < -1e-10 * values[-1]:
         return nothing, geometry.X, 0.0
     X = geometry.X[:, : geometry.n_features]
     largest = np.sqrt(np.einsum("ij,ij->i", X, X).max(initial=0.0))
