@@ -20,7 +20,7 @@ from skscreen.metric_learning.path_solver import Warm
 from skscreen.metric_learning.problem import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
 from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.solvers import projected_gradient, solution
+from skscreen.metric_learning.solvers import projected_gradient
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 
 # All triplets of iris; of segment fewer, and the first part of the path, where O(d^2) for each
@@ -43,7 +43,7 @@ def reasons(X, y, name: str, **options) -> None:
         "O(d^2) a triplet": [
             patch.object(build, "Comparisons", TripletwiseComparisons),
             # Here even one evaluation of fewer triplets earns their compaction back.
-            patch.object(solution, "_FEW_STEPS", 0),
+            patch.object(Warm, "is_short", False),
         ],
     }
     rows = []

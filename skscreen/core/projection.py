@@ -7,8 +7,6 @@ import numpy as np
 from skscreen._compiled import core
 from skscreen.core.floats import EPS
 
-# Residual of the equality, relative to the sum of its terms, that counts as rounding error.
-_SLACK = 4.0 * EPS
 # Range of numbers whose products and quotients stay finite.
 _SMALLEST, _LARGEST = 1e-50, 1e50
 
@@ -96,7 +94,8 @@ def project_box_equality(
         if not (np.isinf(bound) | (np.abs(bound) <= _LARGEST)).all():
             raise ValueError(f"{name} must be at most {_LARGEST:g} in size, or infinite.")
     smallest, largest, size = total_range(sigma, l, u)
-    slack = _SLACK * np.sqrt(m.size + 1.0) * (size + abs(z))
+    # Rounding errors of a sum.
+    slack = 4.0 * EPS * np.sqrt(m.size + 1.0) * (size + abs(z))
     if not smallest - slack <= z <= largest + slack:
         raise ValueError(
             f"total={z:g} cannot be reached: within the bounds, the sum of coefficients times "

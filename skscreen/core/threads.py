@@ -13,9 +13,6 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
 
-# Number of columns; products of narrower matrices take longer on many threads than on one.
-_NARROW = 100
-
 # Range accepted by joblib; other integers overflow.
 N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 
@@ -43,7 +40,8 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
 
     With more `n_jobs` than one, in so many threads at the same time.
     """
-    if width >= _NARROW and effective_n_jobs(n_jobs) == 1:
+    # Products of narrower matrices take longer on many threads than on one.
+    if width >= 100 and effective_n_jobs(n_jobs) == 1:
         return nullcontext()
     return _one_blas_thread()
 

@@ -14,13 +14,6 @@ from skscreen.embedding.solvers.solve import EmbeddingSolution, solve
 from skscreen.embedding.solvers.state import Settings
 from skscreen.fitting.warning import warn_user
 
-# Answers of which more than this share between chance and all is right are not misread.
-_CLEAR = 0.6
-# Answers for each object that are fitted in both directions.
-_EACH = 60
-# Standard deviations between the two that do not come about by chance.
-_SURE = 4.0
-
 
 def warn_at_chance(
     agree: np.ndarray, weights: Any, n_parameters: int, chance: float, hint: str
@@ -39,13 +32,14 @@ def warn_at_chance(
         return False
     # As scipy.stats.binom.sf, without the time that its checks take.
     p_value = float(bdtrc(math.ceil(share * m - gain) - 1, round(m), chance))
-    if p_value > 0.05:
+    at_chance = p_value > 0.05
+    if at_chance:
         warn_user(
             f"The answers agree with their own fit in {share:.0%} only, no better than chance: "
             f"with {n_parameters} fitted numbers, random answers would do so in "
             f"{chance + gain / m:.0%} (binomial test, p = {p_value:.2g}). Check {hint}."
         )
-    return p_value > _ALPHA
+    return at_chance
 
 
 def warn_misread(model: Any) -> None:
@@ -62,7 +56,8 @@ def warn_misread(model: Any) -> None:
         f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
         "holds (response), and that all columns hold objects (columns)",
     )
-    unclear = np.average(agree, weights=answers.weights) < chance + _CLEAR * (1.0 - chance)
+    # Where most of what is not chance agrees, answers are not misread.
+    unclear = np.average(agree, weights=answers.weights) < chance + 0.6 * (1.0 - chance)
     if unclear and not at_chance:
         _warn_reversed(answers, p, trials)
 
@@ -74,8 +69,8 @@ def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
     one point cannot be near to all others.
     """
     n_objects = int(answers.rows.max()) + 1
-    # They are in random order.
-    some = np.arange(min(_EACH * n_objects, len(answers.rows)))
+    # Sixty for each object are enough; they are in random order.
+    some = np.arange(min(60 * n_objects, len(answers.rows)))
     answers, compared = answers.take(some).compact(n_objects)
     rows, weights = answers.rows, answers.weights
     m = _equal_answers(len(rows), weights)
@@ -90,7 +85,8 @@ def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
         shares.append(1.0 - wrong_share(found.embedding, given, weights, loss))
     as_read, reverse_share = shares
     variance = sum(share * (1.0 - share) for share in shares) / m
-    if reverse_share - as_read <= _SURE * math.sqrt(variance):
+    # Four standard deviations do not come about by chance.
+    if reverse_share - as_read <= 4.0 * math.sqrt(variance):
         return
     hint = "X and y say which object is the nearer one, not the farther one"
     if trials:

@@ -23,9 +23,6 @@ from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.warning import warn_user
 
-# First and last C of a grid that is given by its number of values; for standardised data.
-_SMALLEST_C, _LARGEST_C = 1e-2, 1e2
-
 
 @dataclass(frozen=True)
 class FoldResult:
@@ -60,7 +57,8 @@ def search_constraints(kind: type, grid: str, *dropped: str) -> dict:
 def C_grid(Cs: Any) -> np.ndarray:
     """Return the values of C, ascending, that a parameter `Cs` means."""
     if isinstance(Cs, Integral):
-        return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
+        # For standardised data.
+        return np.geomspace(1e-2, 1e2, int(Cs))
     return positive_values("Cs", Cs, "a number of values, or a list")
 
 

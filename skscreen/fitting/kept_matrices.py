@@ -16,8 +16,8 @@ from skscreen.core.memory import free_memory
 # What `KernelBlocksKept` holds.
 Blocks = TypeVar("Blocks")
 
-# Shares of the limit for one matrix of distances, and for the blocks of one fit.
-_MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
+# Share of the limit that one matrix of distances, or the blocks of one fit, may have.
+_MOST = 0.25
 
 
 class KernelMatrices:
@@ -63,7 +63,7 @@ class KernelMatrices:
         with self._lock:
             if key == self._of:
                 return self._distances
-        if not self._several or 8.0 * n * n > _MOST_DISTANCES * _limit(self._max_bytes):
+        if not self._several or 8.0 * n * n > _MOST * _limit(self._max_bytes):
             return None
         matrix = compute()
         with self._lock:
@@ -117,7 +117,7 @@ class KeptMatrices:
     def blocks(self, key: str, nbytes: float) -> KernelBlocksKept | None:
         """Return the blocks of a kernel matrix; None where these, of `nbytes`, are too large."""
         found = self._find(key)
-        if found is None and nbytes <= _MOST_BLOCKS * _limit(self.max_bytes):
+        if found is None and nbytes <= _MOST * _limit(self.max_bytes):
             found = self._keep(key, KernelBlocksKept(nbytes))
         return found
 

@@ -5,9 +5,6 @@ import shutil
 import sys
 from typing import Self
 
-# Width of the bar, in characters.
-_CELLS = 24
-
 
 def share_of_decades(gap: float, tol: float) -> float:
     """Return how far a relative gap has come from 1 to a tolerance, on the scale of logarithms."""
@@ -43,7 +40,8 @@ class ProgressBar:
         if not self._in_place and tenths == self._tenths:
             return
         self._tenths = tenths
-        bar = ("#" * round(_CELLS * self._fraction)).ljust(_CELLS, ".")
+        width = 24
+        bar = ("#" * round(width * self._fraction)).ljust(width, ".")
         line = f"[{bar}] {self._fraction:4.0%} {message}"
         if self._in_place:
             # Cut and padded to the terminal: a wrapped line could not be overdrawn.

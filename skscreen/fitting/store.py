@@ -29,14 +29,8 @@ from sklearn.utils import check_scalar
 from skscreen.fitting.kept_matrices import KeptMatrices
 from skscreen.fitting.warning import warn_user
 
-# Version of the file format.
-_FORMAT = 4
-
 # Names of the folders, as `content_key` makes them, and of unfinished files.
 _KEY, _UNFINISHED = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{32}")
-
-# Age in seconds of unfinished files that count as left behind by a process that has ended.
-_ABANDONED = 3600.0
 
 # Share of the limit that an eviction frees, and that may be written before the folder is checked
 # again.
@@ -236,7 +230,8 @@ class Store:
                     if entry.name.endswith(".npz"):
                         files.append((status.st_mtime, status.st_size, entry.path))
                         total += status.st_size
-                    elif now - status.st_mtime > _ABANDONED:
+                    # Unfinished for an hour: the process that wrote it has ended.
+                    elif now - status.st_mtime > 3600.0:
                         os.unlink(entry.path)
         if total <= self.max_bytes:
             return total
@@ -263,8 +258,9 @@ def _is_ours(name: str) -> bool:
 
 def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
     """Return what a file says of itself: whose it is, and what its names and arrays are."""
+    # In between, the version of the format.
     content = (part for name in sorted(arrays) for part in (name, np.asarray(arrays[name])))
-    return f"{key} {_FORMAT} {content_key(*content)}"
+    return f"{key} 4 {content_key(*content)}"
 
 
 def check_store(store: Any) -> Store | None:

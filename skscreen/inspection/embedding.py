@@ -29,9 +29,6 @@ from skscreen.inspection.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Number of corners of an ellipse.
-_ELLIPSE = 72
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddingDisplay(Display):
@@ -243,7 +240,7 @@ class EmbeddingDisplay(Display):
 def _plot_ellipses(ax: Axes, points: np.ndarray, ellipses: np.ndarray) -> Any:
     from matplotlib.collections import PolyCollection
 
-    angles = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE, endpoint=False)
+    angles = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)])
     ellipses = np.asarray(ellipses)
     known = np.isfinite(ellipses).all(axis=(1, 2))

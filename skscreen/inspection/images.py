@@ -13,10 +13,6 @@ from scipy.spatial import cKDTree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Smallest and largest size of a picture, in points of 1/72 inch, and its size as a share of the
-# distance to the nearest other object, in the median.
-_SMALLEST, _LARGEST, _SHARE = 12.0, 48.0, 0.8
-
 
 def read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
     """Return a picture for each of n objects, from a folder, files or arrays."""
@@ -71,11 +67,12 @@ def draw_images(
 
     figure = ax.figure.canvas.figure
     figure.draw_without_rendering()
-    size = _LARGEST
+    # In points of 1/72 inch: a little less than the distance to the nearest other, in the median.
+    size = 48.0
     if len(points) > 1:
         at = ax.transData.transform(points) * 72.0 / figure.dpi
         nearest = np.asarray(cKDTree(at).query(at, k=2)[0])[:, 1]
-        size = float(np.clip(_SHARE * np.median(nearest), _SMALLEST, _LARGEST))
+        size = float(np.clip(0.8 * np.median(nearest), 12.0, size))
     drawn = []
     for point, image in zip(points, images, strict=True):
         # A zoom of 1 is one pixel of the picture for each of 72 an inch.

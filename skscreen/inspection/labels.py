@@ -11,15 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-# All lengths are in points of 1/72 inch. Distances of a label from its point that are tried, and
-# in how many directions.
-_CLOSE, _FAR, _DIRECTIONS = (5.0, 9.0), (15.0, 24.0, 36.0), 16
-# Further distances, and sizes of letters, that are tried until all names have room.
-_FARTHER, _SIZES = (50.0, 70.0, 100.0), (8.3, 7.0, 6.0, 5.0)
-# A label farther away than this has a line to its point.
-_NEAR = 10.0
-# Space around a label, half the width of a dot, and distance of points that count as a crowd.
-_ROOM, _MARKER, _CROWD = 1.0, 3.0, 25.0
+# All lengths are in points of 1/72 inch. Distance of points that count as a crowd.
+_CROWD = 25.0
 
 
 def place_labels(
@@ -38,8 +31,11 @@ def place_labels(
     markers = points if others is None else np.vstack([points, others])
     unit = 72.0 / figure.dpi
     at, frame = ax.transData.transform(markers) * unit, np.array(ax.bbox.extents) * unit
-    rings = (_CLOSE, _FAR, _FARTHER) if every else (_CLOSE, _FAR)
-    for size in _SIZES if every else _SIZES[:1]:
+    # Distances of a label from its point, and sizes of letters, that are tried.
+    rings, letters = [(5.0, 9.0), (15.0, 24.0, 36.0)], [8.3]
+    if every:
+        rings, letters = [*rings, (50.0, 70.0, 100.0)], [*letters, 7.0, 6.0, 5.0]
+    for size in letters:
         found = _find_room(at, _sizes(ax, names, size) * unit, frame, rings, marker)
         if None not in found:
             break
@@ -53,7 +49,7 @@ def place_labels(
         halo = [withStroke(linewidth=2.0, foreground="white")]
         text = ax.annotate(
             str(name), point, xytext=offset, textcoords="offset points", ha="center", va="center",
-            fontsize=size, zorder=3, arrowprops=line if distance > _NEAR else None,
+            fontsize=size, zorder=3, arrowprops=line if distance > 10.0 else None,
             path_effects=halo,
         )  # fmt: skip
         texts.append(text)
@@ -80,7 +76,7 @@ def _find_room(
     # bottom, right, top. All names get a chance at one tuple of distances before any tries the
     # next.
     n = len(sizes)
-    half = 0.5 * sizes + _ROOM
+    half = 0.5 * sizes + 1.0
     found, placed = [None] * n, np.empty((0, 4))
     near = ((markers[:n, None] - markers) ** 2).sum(axis=2) < _CROWD**2
     # Points in a crowd have the fewest places for labels, so they come first.
@@ -101,12 +97,13 @@ def _room_for(
     frame: np.ndarray, rings: Sequence[float], marker: float,
 ) -> tuple | None:  # fmt: skip
     """Nearest place in which a label of this half size covers neither another nor a marker."""
-    angles = 2.0 * np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
+    angles = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
     direction = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     # Distances are to the nearest side or corner of the label, not to its middle.
     beside = np.clip(1.5 * direction, -1.0, 1.0) * half
     for radius in rings:
-        offsets = (radius + marker - _MARKER) * direction + beside
+        # Beyond dots, whose half width is 3, too.
+        offsets = (radius + marker - 3.0) * direction + beside
         low, high = point + offsets - half, point + offsets + half
         free = (low >= frame[:2]).all(axis=1) & (high <= frame[2:]).all(axis=1)
         if len(placed):

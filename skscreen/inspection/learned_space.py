@@ -22,9 +22,6 @@ from skscreen.inspection.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Number of points of the ellipse, and the largest ratio of its axes.
-_ELLIPSE, _LONGEST = 181, 1e3
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LearnedSpaceDisplay(Display):
@@ -162,9 +159,10 @@ def _ellipse(L: np.ndarray, points: np.ndarray) -> np.ndarray:
     radius = largest * np.sqrt(np.mean(np.sum((mapped / largest) ** 2, axis=1)))
     _, sizes, directions = np.linalg.svd(L)
     sizes = np.pad(sizes, (0, len(directions) - len(sizes)))
-    sizes = np.maximum(sizes, sizes.max(initial=0.0) / _LONGEST)
-    angle = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE)
+    # Not longer than a thousand times its width.
+    sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0))
+    angle = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = np.stack((np.cos(angle), np.sin(angle)), axis=1)[:, : len(sizes)]
     if not radius > 0.0:
-        return np.zeros((_ELLIPSE, 2))
+        return np.zeros((angle.size, 2))
     return _two_columns(radius * circle / sizes @ directions)

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 _LABELS = {"lam": "Regularisation parameter λ (log scale)", "C": "C (log scale)"}
 _SYMBOLS = {"lam": "λ", "C": "C"}
 
-# With fewer points than this, markers show the values on the line.
-_FEW_POINTS = 30
-# Gaps up to this are rounding errors.
-_ROUNDING = 1e-12
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScreeningDisplay(Display):
@@ -350,7 +345,8 @@ class PathDisplay(Display):
         ax.set_yscale("log")
         # If a solution is known in closed form its gap is rounding error; the line may leave the
         # panel there, rather than flatten all the rest.
-        shown = gaps > (_ROUNDING if np.nanmax(gaps) > _ROUNDING else 0.0)
+        rounding = 1e-12
+        shown = gaps > (rounding if np.nanmax(gaps) > rounding else 0.0)
         ax.set_ylim(bottom=np.nanmin(gaps, where=shown, initial=np.nanmax(gaps)) / 2)
         ax.set_ylabel("Relative duality gap")
 
@@ -403,7 +399,8 @@ def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = Tr
 
 
 def _line_style(n_points: int) -> dict[str, Any]:
-    marker = "o" if n_points <= _FEW_POINTS else None
+    # Of few points, markers show the values on the line.
+    marker = "o" if n_points <= 30 else None
     return {"linewidth": 1.6, "marker": marker, "markersize": 3.5}
 
 

@@ -15,12 +15,6 @@ from skscreen.inspection.style import BLUE, GREY, VERMILION, Display, colour_bar
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Largest number of values along an axis.
-_MOST_LABELS = 10
-
-# Share of the cells in the darkest colour, so that poor scores do not use up all colours.
-_POOR = 0.5
-
 # What a parameter is called next to its axis, if more than its name.
 _WORDS = {
     "C": "Weight of the losses C", "gamma": "gamma of the kernel", "lam": "Weight of the penalty"
@@ -116,7 +110,8 @@ class SearchDisplay(Display):
         from matplotlib.patches import Rectangle
 
         known = self.scores[np.isfinite(self.scores)]
-        low = float(np.quantile(known, _POOR)) if known.size else None
+        # Half of the cells are in the darkest colour: poor scores do not use up all colours.
+        low = float(np.median(known)) if known.size else None
         self.mesh_ = ax.pcolormesh(
             np.ma.masked_invalid(self.scores), cmap="cividis", vmin=low, edgecolors="white",
             linewidth=0.5,
@@ -196,8 +191,8 @@ def _found(search: Any) -> dict[str, Any]:
 
 
 def _label(axis: Any, values: Sequence, chosen: int, shift: float) -> None:
-    """Write some of the values at their places + shift, that of the chosen one among them."""
-    every = -(-len(values) // _MOST_LABELS)
+    """Write up to ten of the values at their places + shift, that of the chosen one among them."""
+    every = -(-len(values) // 10)
     places = np.arange(chosen % every, len(values), every)
     axis.set_ticks(places + shift, [_text(values[int(place)]) for place in places])
 

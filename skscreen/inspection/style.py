@@ -18,10 +18,6 @@ SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 # Colours and markers of classes, in sorted order.
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
 CLASS_MARKERS = "osD^vP*X"
-# Share of the width of axes that a legend may take: a title may stand to the left of it.
-_LEGEND_WIDTH = 0.8
-# Share of the height of a figure above which a legend takes no further rows.
-_LEGEND_HEIGHT = 0.35
 
 
 def pyplot(display: object) -> Any:
@@ -171,7 +167,8 @@ def legend_above(ax: Axes, ncols: int = 2) -> None:
             fontsize="small", borderaxespad=0.2, handlelength=1.8, columnspacing=1.2,
         )  # fmt: skip
         extent = legend.get_window_extent()
-        if extent.width <= _LEGEND_WIDTH * ax.bbox.width:
+        # A title may stand to the left of it.
+        if extent.width <= 0.8 * ax.bbox.width:
             break
-        if extent.height > _LEGEND_HEIGHT * ax.figure.bbox.height:
+        if extent.height > 0.35 * ax.figure.bbox.height:
             break

@@ -12,9 +12,6 @@ from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.reading.responses import check_response
 from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, read_votes
 
-# Smaller differences of squares may have lost digits to underflow.
-_SMALLEST_SQUARE = 1e-280
-
 
 def triplet_error(
     embedding: Any,
@@ -61,7 +58,7 @@ def triplet_error(
     check_total(weights)
     difference = margins(embedding, rows)
     # Squares that overflow, or are so small that they lose digits, are computed again, scaled.
-    again = ~((np.abs(difference) > _SMALLEST_SQUARE) & (np.abs(difference) < np.inf))
+    again = ~((np.abs(difference) > 1e-280) & (np.abs(difference) < np.inf))
     difference[again] = _scaled_margins(embedding, rows[again])
     return float(np.average(~(difference > 0.0), weights=weights))
 

@@ -20,9 +20,6 @@ from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 
-# Tolerance of the inner problem, over the current gap; the bound is valid for any tolerance.
-_INNER = 1e-3
-
 
 class Cuts(Protocol):
     """R(w), known by affine functions below it."""
@@ -58,7 +55,8 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
         t += 1
         # A new plane has no share yet, except for the first.
         shares = np.append(shares, 0.0 if t > 1 else 1.0)
-        tol = _INNER * max(lowest - iterate.dual, 0.0) if np.isfinite(iterate.dual) else 0.0
+        # The bound is valid for any tolerance.
+        tol = 1e-3 * max(lowest - iterate.dual, 0.0) if np.isfinite(iterate.dual) else 0.0
         maximise_on_simplex(gram[:t, :t], offsets[:t], shares, tol)
         whole = shares @ planes[:t]
         # Not x'Gx, whose rounding errors are large if the planes are far longer than their mean.

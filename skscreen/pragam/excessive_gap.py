@@ -33,15 +33,6 @@ from skscreen._compiled import pragam
 from skscreen.core.floats import EPS
 from skscreen.pragam.follow import Iterate
 
-# Factors of L after a step that held, and after one that did not.
-_SHRINK, _GROW = 0.9, 2.0
-# When the gap has fallen to this share, the scheme starts again from the current point.
-_RESTART = 0.1
-# Smallest L, over the largest |z_i|^2 / lam.
-_LEAST = 1e-3
-# Number of steps after which c - Z w is recomputed, because updates add up rounding errors.
-_REFRESH = 100
-
 
 class Risk(Protocol):
     """R(w) = max over a in Q of <a, c - Z w>."""
@@ -95,7 +86,7 @@ def excessive_gap(
     yield iterate
     gap = iterate.primal - best.value
     while True:
-        target = _RESTART * gap if restart else -np.inf
+        target = 0.1 * gap if restart else -np.inf
         primal = np.inf
         leg = _leg(risk, best, step_size, iterate.iteration)
         for iterate, dual in leg:
@@ -130,12 +121,12 @@ class _StepSize:
     def __init__(self, risk: Risk, given: float | None):
         self._lam, self._fixed = risk.lam, given is not None
         smallest, self._largest = risk.curvatures
-        self._least = _LEAST * smallest
+        self._least = 1e-3 * smallest
         self.L: float = smallest if given is None else given
 
     def shrink(self) -> None:
         if not self._fixed:
-            self.L = max(_SHRINK * self.L, self._least)
+            self.L = max(0.9 * self.L, self._least)
 
     def holds(self, old: np.ndarray, p_old: np.ndarray, new: _Dual) -> bool:
         """Whether D(new) is at least its model at `old`; if not, L grows."""
@@ -144,7 +135,7 @@ class _StepSize:
         change = pragam.squared_distance(new.p, p_old)
         if change <= self.L * self._lam * pragam.squared_distance(new.a, old):
             return True
-        self.L *= _GROW
+        self.L *= 2.0
         return False
 
 
@@ -180,7 +171,8 @@ def _leg(risk: Risk, start: _Dual, step_size: _StepSize, k: int) -> Iterator[tup
             if step_size.holds(beta, p_beta, new):
                 break
         w = mix(w, w_beta, tau)
-        g = risk.gradient(w) if k % _REFRESH == 0 else mix(g, g_beta, tau)
+        # Now and then anew, because updates add up rounding errors.
+        g = risk.gradient(w) if k % 100 == 0 else mix(g, g_beta, tau)
         dual = new
         mu *= 1.0 - tau
 

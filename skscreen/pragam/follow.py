@@ -14,9 +14,6 @@ import numpy as np
 from skscreen.core.certificate import HISTORY
 from skscreen.fitting.progress import ProgressBar
 
-# Seconds between two drawings of a progress bar.
-_REDRAW = 0.1
-
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
@@ -84,7 +81,8 @@ class Watch:
             share = np.log(first / gap) / np.log(first / self._tol) if first > self._tol else 1.0
             self._fractions[index] = share
             now = time.perf_counter()
-            if now - self._drawn > _REDRAW or gap <= self._tol:
+            # Ten times a second.
+            if now - self._drawn > 0.1 or gap <= self._tol:
                 self._drawn = now
                 message = f"gap={reached:.1e} iterations={iteration}"
                 self._bar.update(float(self._fractions.mean()), message)

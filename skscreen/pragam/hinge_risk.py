@@ -21,15 +21,6 @@ from skscreen.core.projection import project
 from skscreen.samples.intercept import balance
 from skscreen.samples.rows import LinearSamples
 
-# Width of the first interval of the search for the best intercept, over its last change.
-_SEARCHED = 4.0
-
-# Relative size of a difference of sums that counts as rounding error.
-_CANCELLED = 1e-13
-
-# A number whose reciprocal is finite.
-_TINY = 1e-300
-
 
 class HingeRisk:
     """The mean hinge loss of samples without `bias`, weights s > 0 (n,), at b = 0 or the best b."""
@@ -60,14 +51,15 @@ class HingeRisk:
         weights, samples = self._roots**2, self._samples
         total = float((weights * samples.norms**2).sum())
         if self.free_intercept:
-            # Changes of d have sum_i y_i a_i = 0, so that the mean of the samples cancels.
+            # Changes of d have sum_i y_i a_i = 0, so that the mean of the samples cancels, up to
+            # rounding errors.
             middle = samples.combine(weights * samples.y)
-            total = max(total - float(middle @ middle) / weights.sum(), _CANCELLED * total)
+            total = max(total - float(middle @ middle) / weights.sum(), 1e-13 * total)
         total /= self.lam
         # The largest of n_weights eigenvalues is at least their mean.
         smallest = total / max(self.n_weights, 1)
         # If all samples are practically at the origin, D is linear, and any constant will do.
-        return (smallest, total) if smallest > _TINY else (1.0, 1.0)
+        return (smallest, total) if smallest > 1e-300 else (1.0, 1.0)
 
     def variables(self, d: np.ndarray) -> np.ndarray:
         """Return a for d."""
@@ -95,7 +87,8 @@ class HingeRisk:
         kinks, (low, high) = g / self._normal, self._around
         # The weighted quantile, in one pass where it is one of few values from low to high.
         b = pragam.quantile_between(kinks, self.caps, self._positive, low, high)
-        width = _SEARCHED * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
+        # The next one is not much farther away than the last change.
+        width = 4.0 * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
         self._around = b - width, b + width
         return pragam.hinge_sum(g, self._tops, self._normal, b), b
 

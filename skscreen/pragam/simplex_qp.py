@@ -4,23 +4,17 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 
-# Most changes of the support, over the number of variables.
-_CHANGES = 20
-# Ridge for parallel columns, over the largest diagonal entry; it does not move the solution.
-_RIDGE = 1e-13
-# Newton steps that remove rounding errors.
-_REFINEMENTS = 3
-
 
 def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float) -> None:
     """Maximise b'x - x'G x / 2 over x >= 0, sum x = 1, from a feasible x, in place."""
     # An active-set method: Newton steps on the support until it stays positive, then the variable
     # of largest gradient joins. With the gradient r = b - G x at most max_j r_j - r'x is missing.
-    # If all columns are zero, only the gradient matters.
-    ridge = _RIDGE * float(G.diagonal().max()) or 1.0
+    # A ridge for parallel columns, which does not move the solution. If all columns are zero, only
+    # the gradient matters.
+    ridge = 1e-13 * float(G.diagonal().max()) or 1.0
     tol = max(tol, 8.0 * EPS * float(np.abs(b).max()))
     support, settled, refinements = x > 0.0, True, 0
-    for _ in range(_CHANGES * x.size):
+    for _ in range(20 * x.size):
         r = b - G @ x
         top = int(np.argmax(r))
         if r[top] - r @ x <= tol:
@@ -28,7 +22,7 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
         if settled:
             # Only rounding errors are left on the support.
             refinements += bool(support[top])
-            if refinements > _REFINEMENTS:
+            if refinements > 3:
                 break
             support[top] = True
         inside = np.flatnonzero(support)

@@ -15,8 +15,6 @@ from skscreen.samples.rows import LinearSamples
 
 # Most iterations by default; BMRM keeps a plane for each.
 LIMITS = {"pragam": 100_000, "bmrm": 2_000, "ls-bmrm": 100_000, "pegasos": 100_000}
-# Most passes over the data of small batches.
-_PASSES = 1_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,8 @@ class Solver:
         """Return the most iterations for a problem of that size."""
         if self.batch_size is None:
             return LIMITS[self.name]
-        return _PASSES * -(-n_samples // self.batch_size)
+        # Of small batches a thousand passes over the data.
+        return 1_000 * -(-n_samples // self.batch_size)
 
     def iterates(
         self, risk: HingeRisk, samples: LinearSamples, start: "Start | None" = None,

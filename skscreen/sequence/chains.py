@@ -23,8 +23,6 @@ from skscreen.sequence.loops import best_labels
 
 # Scales of steps that are all one.
 ONE = np.empty(0)
-# Measured number of vectors of weights in memory at the same time in a solve.
-_VECTORS = 12
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,9 @@ class Chains:
     scales: np.ndarray = field(default_factory=lambda: ONE)
 
     def __post_init__(self):
+        # As measured: a solve has twelve such vectors in memory at the same time.
         check_memory(
-            8.0 * _VECTORS * self.n_weights,
+            8.0 * 12 * self.n_weights,
             f"{self.n_weights:,} weights of {self.X.shape[1]:,} features and {self.n_labels:,} "
             "labels",
             "Use fewer labels or features, for instance by a FeatureHasher.",

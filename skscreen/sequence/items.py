@@ -8,7 +8,6 @@ import numpy as np
 
 # What a dict may hold as it is.
 _PLAIN = {str, int, bool, np.str_}
-_LARGE = 2**53
 
 
 def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
@@ -24,13 +23,13 @@ def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
 def _plain_item(item: Any, name: str, t: int, separator: str) -> Mapping:
     if isinstance(item, Mapping):
         kinds = set(map(type, item.values()))
-        # Whole numbers may be too large.
+        # Whole numbers may be too large for a float.
         if (
             kinds <= _PLAIN
             and set(map(type, item)) <= {str}
             and (
                 int not in kinds
-                or all(abs(value) < _LARGE for value in item.values() if type(value) is int)
+                or all(abs(value) < 2**53 for value in item.values() if type(value) is int)
             )
         ):
             return item

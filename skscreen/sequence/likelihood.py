@@ -32,10 +32,6 @@ from skscreen.sequence.loops import expectations, weighted_likelihoods
 MATRICES = 3
 
 
-# Columns of features whose curvatures differ by more than the square of this have units.
-_UNEVEN = 1e3
-
-
 def units_of(chains: Chains) -> np.ndarray | float:
     """Return a unit for each weight, in which P bends about equally at w = 0; 1 if all are near.
 
@@ -49,7 +45,7 @@ def units_of(chains: Chains) -> np.ndarray | float:
         squares = np.square(X).T @ shares
     bends = np.concatenate([squares, np.full(m, shares.sum() / m)]) * (m - 1.0) / m**2
     units = 1.0 / np.sqrt(chains.lam + bends)
-    return np.repeat(units, m) if units.max() > _UNEVEN * units[:-m].min() else 1.0
+    return np.repeat(units, m) if units.max() > 1e3 * units[:-m].min() else 1.0
 
 
 class KernelFactor:

@@ -23,9 +23,6 @@ from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import best_sums, clique_gains, collect
 from skscreen.sequence.projection import project_chains
 
-# Measured number of arrays of marginals in memory at the same time in a solve.
-_ARRAYS = 10
-
 
 class ChainRisk:
     """The mean loss of labelled chains; dual variables are flat arrays of clique marginals."""
@@ -36,8 +33,9 @@ class ChainRisk:
         self.first_cliques = np.concatenate([[0], np.cumsum(lengths)])
         self.n_cliques = int(self.first_cliques[-1])
         self.shape = self.n_cliques, m, m
+        # As measured: a solve has ten arrays of marginals in memory at the same time.
         check_memory(
-            8.0 * _ARRAYS * self.n_cliques * m**2,
+            8.0 * 10 * self.n_cliques * m**2,
             f"{self.n_cliques:,} cliques with {m:,}^2 pairs of labels",
             "Use fewer labels or sequences, or solver='frank-wolfe'.",
         )

@@ -22,12 +22,6 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from skscreen.metric_learning.problem.domains import Point, PSDCone
 from skscreen.metric_learning.problem.objective import Objective
 
-# Most Newton steps.
-_MAX_ITER = 60
-# Largest size of the list of items: 80 MB.
-_MAX_ENTRIES = 10_000_000
-# Largest number of entries of a parameter for which a Newton system is factorised.
-_MAX_SIZE = 800
 # Largest share of the distance to the boundary for a step.
 _TO_BOUNDARY = 0.98
 
@@ -37,7 +31,8 @@ def interior_point_work(objective: Objective) -> float:
     # Measured from 300 to 30,000 items in the units of `Comparisons.evaluation_work`: time over
     # estimate is 0.9 to 1.2 with a full metric, 0.45 to 1.3 with a diagonal one.
     m, p = objective.geometry.n_items, _svec_size(objective)
-    if not objective.geometry.lists_items or m * p > _MAX_ENTRIES or p > _MAX_SIZE:
+    # The list of items may have 80 MB, and Newton systems 800 equations.
+    if not objective.geometry.lists_items or m * p > 10_000_000 or p > 800:
         return np.inf
     return 25.0 * (4e6 + 80.0 * p * (m + p) + 0.5 * p * p * (m + p / 3.0))
 
@@ -51,7 +46,7 @@ def interior_point(
     # follows. Dual variables made from theta may have a larger one: where width lambda is small,
     # they change a lot with theta. So the caller takes more until they satisfy it.
     state = _State(objective, scale)
-    for n_iter in range(1, min(max_iter, _MAX_ITER) + 1):
+    for n_iter in range(1, min(max_iter, 60) + 1):
         try:
             gap, residual = state.advance()
         except (np.linalg.LinAlgError, FloatingPointError):

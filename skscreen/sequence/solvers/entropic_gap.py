@@ -39,12 +39,6 @@ from skscreen.pragam.follow import Iterate
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import expectations
 
-# L, with L tau^2 = (1 - tau) mu, is multiplied by the first after a step that held, by the second
-# until one does.
-_SHRINK, _GROW = 0.8, 2.0
-# Rounding errors of a divergence, as a share of the logarithms in it.
-_ROUNDING = 16.0 * EPS
-
 
 @dataclass(frozen=True)
 class Scores:
@@ -147,7 +141,7 @@ def _from_uniform(chains: Chains) -> Iterator[Iterate]:
         moved = at.expected_score(dual, p_w / lam) / mu - (log_sum - log_uniform)
         if _holds(dual.p - uniform.p, lam, 1.0, mu * moved, mu * log_sum):
             break
-        mu *= _GROW
+        mu *= 2.0
     yield from _steps(at, dual, p_w, scores, mu, reach)
 
 
@@ -164,7 +158,8 @@ def _steps(at: "Distributions", dual: _Point, p_w, scores: Scores, mu, reach):
         if mu * reach < EPS * abs(primal):
             return
         near, log_near = at.point(scores.over(mu))
-        L *= _SHRINK
+        # L, with L tau^2 = (1 - tau) mu, shrinks after a step that held, and grows until one does.
+        L *= 0.8
         while True:
             # The root of L tau^2 = (1 - tau) mu, written without cancellation.
             tau = 2.0 * mu / (mu + np.sqrt(mu * (mu + 4.0 * L)))
@@ -173,7 +168,7 @@ def _steps(at: "Distributions", dual: _Point, p_w, scores: Scores, mu, reach):
             moved = factor / mu * at.expected_score(new, beta.p / lam) - (log_new - log_near)
             if _holds(new.p - near.p, lam, tau**2, (1.0 - tau) * mu * moved, mu * log_new):
                 break
-            L *= _GROW
+            L *= 2.0
         p_w = (1.0 - tau) * p_w + tau * beta.p
         scores, dual = scores.mix(beta.scores, tau), dual.mix(new, tau)
         mu *= 1.0 - tau
@@ -182,7 +177,7 @@ def _steps(at: "Distributions", dual: _Point, p_w, scores: Scores, mu, reach):
 def _holds(change: np.ndarray, lam: float, factor: float, allowed: float, size: float) -> bool:
     """Whether a quadratic term is allowed; `allowed` has rounding errors of numbers of a size."""
     quadratic = factor * float(change @ change) / (2.0 * lam)
-    return quadratic <= allowed + _ROUNDING * abs(size)
+    return quadratic <= allowed + 16.0 * EPS * abs(size)
 
 
 def _dual_value(point: _Point, lam: float) -> float:

@@ -29,16 +29,6 @@ from skscreen.pragam.follow import Iterate
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import starts_of
 
-# First number of places for labellings of a chain; it doubles if all labellings have shares.
-_ROOM = 8
-# Sweeps among cached labellings follow until their gap is below this share of that of the search,
-# with at most so many visits for each chain. They leave out chains whose last gap is below a share
-# of the mean.
-_LOCAL, _MOST_LOCAL, _SMALL = 0.3, 10, 0.3
-# The exact gap is computed if the gap met on the way is within this factor of the tolerance, and
-# otherwise after this number of sweeps.
-_NEAR, _EVERY = 2.0, 8
-
 
 class Task(NamedTuple):
     """The chains as compiled loops read them: see `Chains`."""
@@ -100,7 +90,8 @@ def frank_wolfe(chains: Chains, tol: float, seed: int, most: float = np.inf) -> 
     task = Task(chains.sequences.rows, chains.first, chains.codes, chains.shares, chains.losses,
                 chains.scales, chains.lam)  # fmt: skip
     n, lengths = chains.shares.size, np.diff(chains.first)
-    cache = _new_cache(np.full(n, _ROOM), lengths)
+    # Places for labellings of a chain, twice as many if all labellings have shares.
+    cache = _new_cache(np.full(n, 8), lengths)
     cache.labels[_firsts(cache, lengths)] = chains.codes
     cache.count[:], cache.alpha[cache.slot[:-1]] = 1, 1.0
     iterate = _certify(chains, task, cache, 0)
@@ -111,16 +102,19 @@ def frank_wolfe(chains: Chains, tol: float, seed: int, most: float = np.inf) -> 
         k += 1
         sweep(task, cache, W, E, rng.permutation(n), gaps, True)
         found = gaps.sum()
-        if found <= _NEAR * tol * (below + found) or k % _EVERY == 0 or k < _EVERY or k == most:
+        # The exact gap, if the one met on the way is near the tolerance; else every few sweeps.
+        if found <= 2.0 * tol * (below + found) or k % 8 == 0 or k < 8 or k == most:
             iterate = _certify(chains, task, cache, k)
             below = iterate.dual
             yield iterate
             W, E = _tables(chains, iterate.w)
         if cache.full.any():
             cache = _grown(cache, lengths)
+        # Among cached labellings, without the chains of small gaps, until the gap is well below
+        # that of the search, or for ten visits of each chain.
         visits = 0
-        while gaps.sum() > _LOCAL * found and visits < _MOST_LOCAL * n:
-            order = rng.permutation(np.flatnonzero(gaps >= _SMALL * gaps.mean()))
+        while gaps.sum() > 0.3 * found and visits < 10 * n:
+            order = rng.permutation(np.flatnonzero(gaps >= 0.3 * gaps.mean()))
             sweep(task, cache, W, E, order, gaps, False)
             visits += order.size
 

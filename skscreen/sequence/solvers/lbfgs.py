@@ -12,9 +12,6 @@ from skscreen.pragam.follow import Certified, Iterate, Record
 
 # Most iterations by default.
 LIMIT = 1000
-# Largest number of differences that the steps after the last line search remember, and smallest
-# step that they try.
-_MEMORY, _LEAST = 20, 1e-4
 
 
 class Objective(Protocol):
@@ -94,7 +91,7 @@ class _Run:
     def go_on(self, max_iter: int) -> None:
         """Take steps of L-BFGS that shorten the gradient, where P has no more digits to tell."""
         x, g = self._best
-        pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+        pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=20)
         while self._n_iter < max_iter and not self.ended:
             change, new = self._shorter(x, g, _descent(g, pairs))
             if new is None and not pairs:
@@ -112,7 +109,7 @@ class _Run:
     def _shorter(self, x: np.ndarray, g: np.ndarray, direction: np.ndarray) -> tuple:
         """Return a change of x along a direction with a shorter gradient, and that, or None."""
         step = 1.0
-        while step >= _LEAST:
+        while step >= 1e-4:
             new = self.value_and_gradient(x + step * direction)[1]
             if np.linalg.norm(new) < np.linalg.norm(g):
                 return step * direction, new

@@ -31,14 +31,6 @@ from skscreen.sequence.likelihood import units_of
 from skscreen.sequence.solvers.entropic_gap import Distributions, OutOfRange, Scores
 from skscreen.sequence.solvers.lbfgs import minimise
 
-# The first temperature is a share of the risk; it is multiplied by the second after each stage.
-_FIRST, _COOLING = 0.1, 0.25
-# A stage ends where the gradient proves this share of the objective, or after so many iterations.
-_STAGE_TOL, _STAGE = 0.05, 200
-# Number of dual points that are mixed, those of largest D of a stage and its last: more than there
-# are large entries, as a rule, but a few in at most so many numbers (200 MB).
-_POINTS, _FEW_POINTS, _NUMBERS = 100, 8, 25_000_000
-
 
 class SmoothedLoss:
     """P_mu as a function of the flat vector w; keeps the best dual points and their mixture."""
@@ -47,7 +39,9 @@ class SmoothedLoss:
         self._at, self.units = Distributions(chains), units_of(chains)
         self.lam, self.size = chains.lam, chains.n_weights
         self.mu = np.inf
-        self._most = min(_POINTS, max(_FEW_POINTS, _NUMBERS // self.size))
+        # The points of largest D of a stage and its last are mixed: more than there are large
+        # entries, as a rule, but of many weights a few, in 200 MB.
+        self._most = min(100, max(8, 25_000_000 // self.size))
         # D, expected loss and p of each point; those of the true labels are zero.
         self._points = [(0.0, 0.0, np.zeros(self.size))]
 
@@ -85,7 +79,7 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
     """
     loss, w, done = SmoothedLoss(chains), np.zeros(chains.n_weights), 0
     primal = chains.risk(w)
-    loss.mu = _FIRST * primal
+    loss.mu = 0.1 * primal
     yield Iterate(0, w, 0.0, primal, 0.0)
     while done < max_iter and loss.mu > EPS * primal:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -93,9 +87,9 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             # Gains over so low a temperature are no numbers.
             return
-        stage_tol = max(_STAGE_TOL * tol, EPS)
-        found = minimise(loss, stage_tol, min(_STAGE, max_iter - done), start=w)
+        # As the temperature falls next, a stage need not take long.
+        found = minimise(loss, max(0.05 * tol, EPS), min(200, max_iter - done), start=w)
         w, done = found.w, done + max(found.n_iter, 1)
         primal = 0.5 * chains.lam * float(w @ w) + chains.risk(w)
         yield Iterate(done, w, 0.0, primal, loss.dual())
-        loss.mu *= _COOLING
+        loss.mu *= 0.25
