@@ -48,19 +48,30 @@ def check_label_objects(y: Any, known: np.ndarray | None = None) -> None:
         return  # Lists of unequal lengths: what checks the shape says so.
     if labels.ndim == 0 or labels.dtype.kind not in "OS":
         return
-    for k, label in enumerate(labels.ravel().tolist()):
-        if isinstance(label, str) or (known is not None and not known[k]):
-            continue
+    cells = labels.ravel().tolist()
+    asked = range(len(cells)) if known is None else np.flatnonzero(known)
+    wrong = [k for k in asked if not isinstance(cells[k], str)]
+    if not wrong:
+        return
+    # What else is there can be turned into labels only without missing ones.
+    k = next((k for k in wrong if is_missing(cells[k])), wrong[0])
+    label, advice = cells[k], "name kinds by strings, y.astype(str)"
+    if is_missing(label):
         advice = "leave samples without a label out"
-        if isinstance(label, bytes):
-            advice = "decode bytes, np.char.decode(np.asarray(y, dtype=bytes))"
-        elif isinstance(label, Number) and label == label:
-            advice = "pass numbers as such, y.astype(int), a mixture as y.astype(str)"
-        raise TypeError(
-            "Unknown label type: y must be uniformly strings or numbers, without missing values, "
-            f"got {type(label).__name__} in an array of {labels.dtype}, {label!r} at position {k}: "
-            f"{advice}."
-        )
+    elif isinstance(label, bytes):
+        advice = "decode bytes, np.char.decode(np.asarray(y, dtype=bytes))"
+    elif isinstance(label, Number):
+        advice = "pass numbers as such, y.astype(int), a mixture as y.astype(str)"
+    raise TypeError(
+        "Unknown label type: y must be uniformly strings or numbers, without missing values, "
+        f"got {type(label).__name__} in an array of {labels.dtype}, {label!r} at position {k}: "
+        f"{advice}."
+    )
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, pandas.NA or NaT, which differ from themselves."""
+    return cell is None or type(cell).__name__ == "NAType" or (np.ndim(cell) == 0 and cell != cell)
 
 
 def as_indices(values: Any) -> np.ndarray:

@@ -1,13 +1,23 @@
 """Estimators that remember what they were fitted on, for what is computed when it is asked for."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+
+_MEMORY = ("_trained_on", "_trained_as", "_screened")
+
 
 def remember(model: Any, *data: Any) -> None:
-    """Keep references to the training data; nothing is copied, and pickles do not hold them."""
-    vars(model)["_trained_on"] = data
-    vars(model).pop("_screened", None)
+    """Keep references to the training data, and the parameters; pickles do not hold them."""
+    known = vars(model)
+    known["_trained_on"] = data
+    known["_trained_as"] = {
+        name: value for name, value in known.items() if not name.startswith("_") and name[-1] != "_"
+    }
+    known.pop("_screened", None)
 
 
 class TrainingDataMixin:
@@ -16,13 +26,17 @@ class TrainingDataMixin:
     def __getstate__(self) -> dict:
         """Return the state without training data, which may be large."""
         state: dict = dict(super().__getstate__())  # type: ignore[call-overload]
-        for name in ("_trained_on", "_screened"):
+        for name in _MEMORY:
             state.pop(name, None)
         return state
 
 
 def remembered(model: Any, compute: Callable[..., Any]) -> Any:
-    """Return what `compute` makes of the training data, which is done once, or raise an error."""
+    """Return what `compute` makes of the model as it was fitted and the training data.
+
+    It is computed once; other parameters that the model got after the fit change nothing. Without
+    training data it is an error.
+    """
     known = vars(model)
     if "_trained_on" not in known:
         raise AttributeError(
@@ -31,5 +45,39 @@ def remembered(model: Any, compute: Callable[..., Any]) -> Any:
             "not have."
         )
     if "_screened" not in known:
-        known["_screened"] = compute(*known["_trained_on"])
+        as_fitted = copy.copy(model).set_params(**known["_trained_as"])
+        known["_screened"] = compute(as_fitted, *known["_trained_on"])
     return known["_screened"]
+
+
+def own(data: Any) -> Any:
+    """Return a copy of arrays, sparse matrices, frames and lists, which the user may change."""
+    return data.copy() if hasattr(data, "copy") else data
+
+
+def own_unless_made(X: Any, given: Any) -> Any:
+    """Return an array or sparse matrix, or a copy of it if it may be part of what was given."""
+    if isinstance(given, list | tuple):
+        return X
+    known = isinstance(given, np.ndarray) or sparse.issparse(given)
+    is_made = known and not any(
+        np.may_share_memory(mine, theirs) for mine in _arrays(X) for theirs in _arrays(given)
+    )
+    return X if is_made else X.copy()
+
+
+def _arrays(X: Any) -> list[np.ndarray]:
+    """Return the arrays that an array or a sparse matrix consists of."""
+    parts = vars(X).values() if sparse.issparse(X) else [X]
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def mark(X: Any) -> int:
+    """Return a number that tells whether an array or a sparse matrix was changed in place."""
+    return sum(int(_words(array).sum(dtype=np.uint64)) for array in _arrays(X)) % 2**64
+
+
+def _words(array: np.ndarray) -> np.ndarray:
+    """Return the entries of a numeric array as unsigned integers of the same bits."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(f"u{flat.itemsize}") if flat.itemsize <= 8 else flat.view(np.uint64)

@@ -18,7 +18,7 @@ from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store
-from skscreen.fitting.training_data import TrainingDataMixin, remember, remembered
+from skscreen.fitting.training_data import TrainingDataMixin, own, remember, remembered
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
 from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.screened.result import TripletScreening
@@ -334,22 +334,22 @@ class ScreenedRTLM(
         )  # fmt: skip
         others = quadruplets, pairs, sample_weight, comparison_weight, self.neighbors
         if all(other is None for other in others):
-            remember(self, X, y, triplets)
+            remember(self, own(X), own(y), own(triplets))
         return self
 
     @property
     def screened_(self) -> TripletScreening:
         """Decisions that the metric proves at its own lambda, see `screen_triplets`.
 
-        Computed when it is first asked for, from the training samples as they are then.
+        Computed when it is first asked for.
         """
 
-        def compute(X, y, triplets) -> TripletScreening:
+        def compute(fitted, X, y, triplets) -> TripletScreening:
             # Estimators are what `screen_triplets` is made of.
             from skscreen.metric_learning.screened.api import screen_triplets
 
             options = {"lam": self.lam_, "bound": "gap", "relative_lam": False}
-            return screen_triplets(X, y, triplets=triplets, reference=self, **options)
+            return screen_triplets(X, y, triplets=triplets, reference=fitted, **options)
 
         return remembered(self, compute)
 

@@ -21,7 +21,7 @@ from skscreen.fitting.path import (
     warn_unless_converged,
     with_options,
 )
-from skscreen.fitting.training_data import remember
+from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
     ADVICE,
@@ -300,7 +300,7 @@ def rtlm_path(
     solutions = follow(model, steps, total, "lambda")
     warn_unless_converged(solutions, model.tol, settings.max_iter, ADVICE)
     others = quadruplets, pairs, sample_weight, comparison_weight, model.neighbors
-    data = (X, y, triplets) if all(other is None for other in others) else None
+    data = (own(X), own(y), own(triplets)) if all(other is None for other in others) else None
     return RTLMPath(model, tuple(solutions), problem, data)
 
 

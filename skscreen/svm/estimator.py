@@ -243,6 +243,10 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
 
     def __getattr__(self, name: str):
         """Name an alternative in the error about missing probabilities."""
+        known = getattr(type(self), name, None)
+        if isinstance(known, property) and known.fget is not None:
+            # Its own error says more.
+            return known.fget(self)
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in ("predict_proba", "predict_log_proba"):
             text = (
@@ -417,7 +421,7 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
     else:
         learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
         learned |= _sizes(data, division, solutions, found, learned)
-        remember(model, data.X, division.labels, kernel)
+        remember(model, data.X, data.mark, division.labels, kernel)
     model.__dict__.update(learned)
     return model
 

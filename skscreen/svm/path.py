@@ -1,6 +1,6 @@
 """Paths of support vector machines and regressions over C."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of, with_options
+from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.targets import Targets
@@ -350,12 +351,14 @@ def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callb
                 "penalty='l1' has no path with eps; give values of C: Cs=[0.1, 1.0, 10.0]."
             )
         features = L1Paths(model, problem)
-        return kind(
-            model, solved_grid(model, features, grid, callbacks), problem.data, features.C_min
-        )
-    paths = Paths(problem, grid is None, model.n_jobs)
-    if grid is None:
-        solutions = solved_within(model, paths, eps or 1e-3, float(C_max), callbacks)
+        solutions, C_min = solved_grid(model, features, grid, callbacks), features.C_min
     else:
-        solutions = solved_grid(model, paths, grid, callbacks)
-    return kind(model, solutions, problem.data, paths.C_min)
+        paths = Paths(problem, grid is None, model.n_jobs)
+        if grid is None:
+            solutions = solved_within(model, paths, eps or 1e-3, float(C_max), callbacks)
+        else:
+            solutions = solved_grid(model, paths, grid, callbacks)
+        C_min = paths.C_min
+    # Estimators are made of it later.
+    data = replace(problem.data, X=own_unless_made(problem.data.X, X))
+    return kind(model, solutions, data, C_min)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +17,7 @@ from skscreen.core.inputs import check_label_objects
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
+from skscreen.fitting.training_data import mark, own
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
@@ -67,6 +69,11 @@ class TrainingSet:
     def labels(self) -> Any:
         """`Labels` or `Targets` of the samples of positive weight."""
         return self.division.labels
+
+    @cached_property
+    def mark(self) -> int:
+        """What `X` was like when this was first asked for."""
+        return mark(self.X)
 
 
 class SVMProblem:
@@ -338,7 +345,7 @@ def with_kernel(model: Any, X: Any, y: Any) -> tuple:
     """Return samples, or the matrix between them of a function, and this function, or None."""
     if not callable(model.kernel):
         return X, y, None
-    function = KernelFunction(model.kernel, X)
+    function = KernelFunction(model.kernel, own(X))
     return function.matrix(), y, function
 
 

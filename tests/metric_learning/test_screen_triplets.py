@@ -206,6 +206,17 @@ def test_arguments_that_do_not_fit_are_named():
     assert given["n_neighbors"].default == given["loss"].default == "reference"
 
 
+def test_what_a_fit_proves_stays_so_when_samples_or_parameters_change():
+    X, y = SETS["iris"]
+    given, labels = X.copy(), y.copy()
+    expected = ScreenedRTLM(lam=0.05).fit(X, y).screened_
+    model = ScreenedRTLM(lam=0.05).fit(given, labels)
+    model.set_params(loss="hinge", n_neighbors=2, diagonal=True, lam=0.5)
+    given[:], labels[:] = 0.0, 0
+    np.testing.assert_array_equal(model.screened_.codes_, expected.codes_)
+    assert model.screened_.lam_ == expected.lam_
+
+
 def test_what_a_fit_proves_about_its_own_triplets():
     X, y = SETS["wine"]
     model = ScreenedRTLM(lam=0.05, n_neighbors=3, tol=1e-8).fit(X, y)

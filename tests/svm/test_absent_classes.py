@@ -88,6 +88,9 @@ NAMES = np.array(["a", "b", "c"])[y]
         (pd.Series(NAMES, dtype=object).where(y < 1), r"float .* nan at position 50: leave"),
         (NAMES.astype("S"), r"bytes in an array of \|S1, b'a' .* np.char.decode"),
         (NAMES.astype("S").astype(object), "bytes in an array of object"),
+        (pd.Series(y > 0).astype("boolean").where(y < 2), "NAType .*<NA> at position 100: leave"),
+        (np.where(y > 1, None, y.astype(object)), "NoneType .* at position 100: leave"),
+        (pd.PeriodIndex((2000 + y).astype(str), freq="Y"), r"Period .* strings, y.astype\(str"),
         (y.astype(object), r"int in an array of object, 0 at position 0: .* y.astype\(int\)"),
     ],
 )  # fmt: skip

@@ -207,7 +207,7 @@ def screen_samples(
         problems.append(found)
         lacks.append(lack)
     _warn_unless_of(known, X, max(lacks))
-    return SampleScreening(float(C), X.shape[0], problems, kernel)
+    return SampleScreening(float(C), X, problems, kernel)
 
 
 def _warn_unless_of(known: Fitted | GivenDuals | GivenWeights, X, lack: float) -> None:

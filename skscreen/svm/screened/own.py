@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.fitting.training_data import TrainingDataMixin, remembered
+from skscreen.fitting.training_data import TrainingDataMixin, mark, remembered
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.svm.screened.result import SampleScreening
@@ -11,20 +11,32 @@ from skscreen.svm.screened.result import SampleScreening
 class OwnScreening(TrainingDataMixin):
     """Base of classifiers whose solution decides samples of its own problem."""
 
-    C: float
-    multi_class: str
-    penalty: str
-
     @property
     def screened_(self) -> SampleScreening:
         """Decisions that the certificate of the solution proves, see `screen_samples`.
 
-        Computed when it is first asked for, from the training samples as they are then.
+        Computed when it is first asked for. If the training samples were changed in place since
+        the fit, it is an error.
         """
 
-        def compute(X, labels: Labels, kernel: Kernel) -> SampleScreening:
+        def compute(fitted, X, was: int, labels: Labels, kernel: Kernel) -> SampleScreening:
             # Estimators are what `screen_samples` is made of.
             from skscreen.svm.screened.api import screen_samples
+
+            if fitted.multi_class == "crammer_singer":
+                raise AttributeError(
+                    "screened_ is about two-class problems, and multi_class='crammer_singer' has "
+                    "one for all classes; use 'ovr'."
+                )
+            if fitted.penalty == "l1":
+                raise AttributeError(
+                    "screened_ is about samples, and penalty='l1' drops features; use 'l2'."
+                )
+            if mark(X) != was:
+                raise AttributeError(
+                    "screened_ is about the samples of the fit, and X was changed in place since; "
+                    "fit again, or ask for screened_ before X is changed."
+                )
 
             n, classes = X.shape[0], labels.all_classes
             weights = np.zeros(n)
@@ -32,15 +44,8 @@ class OwnScreening(TrainingDataMixin):
             y = np.resize(classes[absent] if absent.size else classes, n)
             weights[labels.rows], y[labels.rows] = labels.weights, labels.classes[labels.codes]
             return screen_samples(
-                X, y, self.C, reference=self, kernel=kernel.name, gamma=kernel.gamma,
+                X, y, fitted.C, reference=fitted, kernel=kernel.name, gamma=kernel.gamma,
                 class_weight={}, sample_weight=weights, tests="gap",
             )  # fmt: skip
 
-        if self.multi_class == "crammer_singer":
-            raise AttributeError(
-                "screened_ is about two-class problems, and multi_class='crammer_singer' has one "
-                "for all classes; use 'ovr'."
-            )
-        if self.penalty == "l1":
-            raise AttributeError("screened_ is about samples, and penalty='l1' drops features.")
         return remembered(self, compute)

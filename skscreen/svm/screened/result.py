@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.fitting.training_data import mark
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
@@ -143,8 +144,10 @@ class SampleScreening:
     bounds_: np.ndarray
     undecided_: np.ndarray | list[np.ndarray]
 
-    def __init__(self, C: float, n_samples: int, problems: list[Decided], kernel):
-        self.C, self.kernel_, self._problems, self._n = C, kernel.name, problems, n_samples
+    def __init__(self, C: float, X, problems: list[Decided], kernel):
+        n_samples = X.shape[0]
+        self.C, self.kernel_, self._problems = C, kernel.name, problems
+        self._X, self._mark = X, mark(X)
         if kernel.name in KERNELS_WITH_GAMMA:
             self.gamma_ = kernel.gamma
         codes = np.full((len(problems), n_samples), ZERO, dtype=np.int8)
@@ -175,7 +178,11 @@ class SampleScreening:
             raise ValueError(
                 f"problem must be from 0 to {len(self._problems) - 1}, got {problem!r}."
             )
-        return self._problems[problem].reduced(self._n)
+        if mark(self._X) != self._mark:
+            raise ValueError(
+                "X was changed in place since its samples were decided: call screen_samples again."
+            )
+        return self._problems[problem].reduced(self._X.shape[0])
 
     def __repr__(self) -> str:
         """Tell how many are decided."""
