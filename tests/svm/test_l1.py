@@ -231,3 +231,19 @@ def test_few_features_far_from_the_origin_end_soon():
     with pytest.warns(ConvergenceWarning, match="standardise X"):
         model = ScreenedLinearSVC(penalty="l1").fit(X, y)
     assert model.dual_gap_ < 1e-2
+
+
+def test_weights_of_losses_that_differ_by_nine_orders():
+    # Steps that meet a loss of weight 3e5 or 3e10, not among those of the model, were cut to 1e-8.
+    signs, c = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([3.6e2, 3.2e5, 1.1e1, 2.8e10])
+    rows = np.random.default_rng(0).normal(size=(4, 3)) + (signs[:, None] > 0)
+    Z = np.asfortranarray(np.column_stack([rows, np.ones(4)]))
+    found = L1Problem(Z, signs, c).solve(1.0, 1e-6, 200)
+    assert found.relative_gap <= 1e-6
+    # At the optimum the losses of the two heaviest samples are 0, all but exactly.
+    w, heavy, light = cp.Variable(4), [1, 3], [0, 2]
+    margins = cp.multiply(signs, Z @ w)
+    losses = cp.sum(cp.multiply(c[light], cp.square(cp.pos(1.0 - margins[light]))))
+    problem = cp.Problem(cp.Minimize(cp.norm1(w) + losses), [margins[heavy] >= 1.0])
+    problem.solve(solver=cp.CLARABEL)
+    assert_allclose(found.primal, problem.value, rtol=1e-3)

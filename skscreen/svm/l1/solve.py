@@ -197,7 +197,7 @@ class L1Problem:
             missing = primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0]
             if missing <= gap or lost == _MOST_LOST:
                 break
-            damping *= _newton_step(Z, c, short, gradient, x, margins, primal, damping)
+            damping *= _newton_step(Z, c, gradient, x, margins, primal, damping)
             steps += 1
             if damping > _MOST_DAMPING:
                 break
@@ -226,7 +226,7 @@ class _Sweeps:
         gradient = -(part.T @ (2.0 * c * short))
         primal = np.abs(x).sum() + c @ (short * short)
         step = _newton_step if few else _step_of_used
-        self._damping *= step(part, c, short, gradient, x, margins, primal, self._damping)
+        self._damping *= step(part, c, gradient, x, margins, primal, self._damping)
         w[some] = x
         return _COLUMN_SWEEPS + 1
 
@@ -288,9 +288,8 @@ def _working_set(w, scaled, norms, zero, size: int) -> np.ndarray:
     return np.sort(np.argpartition(distance, max(size - 1, 0))[:size])
 
 
-def _model(Z, c, short, damping: float) -> np.ndarray:
-    """Return the second derivatives of the losses, made positive definite."""
-    inside = np.flatnonzero(short)
+def _model(Z, c, inside, damping: float) -> np.ndarray:
+    """Return the second derivatives of the losses `inside` (indices), made positive definite."""
     roots = np.sqrt(2.0 * c[inside])
     if sparse.issparse(Z):
         rows = sparse.csr_array(Z)[inside]
@@ -307,31 +306,55 @@ def _model(Z, c, short, damping: float) -> np.ndarray:
     return H
 
 
-def _newton_step(Z, c, short, gradient, x, margins, primal: float, damping: float) -> float:
+@dataclass(frozen=True)
+class _Move:
+    """A step (k,) of the weights with that of the margins (n,), how much of it is taken, and P."""
+
+    step: np.ndarray
+    change: np.ndarray
+    length: float
+    primal: float
+
+
+def _newton_step(Z, c, gradient, x, margins, primal: float, damping: float) -> float:
     """Take a Newton step; changes x and margins; returns a factor for the damping of the next."""
-    H = _model(Z, c, short, damping)
     # As exact as the violation is now, but for a factor.
-    target = _least_of_model(H, gradient, x, 0.03 * _violation(x, gradient))
-    step = target - x
-    change = Z @ step
-    decrease = float(gradient @ step + np.abs(target).sum() - np.abs(x).sum())
+    tol = 0.03 * _violation(x, gradient)
+    inside, slopes = margins < 1.0, gradient
+    best = _Move(x, margins, 0.0, primal)
+    while True:
+        target = _least_of_model(_model(Z, c, np.flatnonzero(inside), damping), slopes, x, tol)
+        move = _shortened(target - x, Z @ (target - x), c, gradient, x, margins, primal)
+        best = move if move.primal <= best.primal else best
+        # A loss that is 0 at x and starts within the step cuts it short: the model has to know it.
+        starting = ~inside & (margins + move.change < 1.0)
+        if move.length >= 1e-3 or not starting.any():
+            break
+        inside |= starting
+        slopes = -(Z.T @ np.where(inside, 2.0 * c * (1.0 - margins), 0.0))
+    if best.length > 0.0:
+        x += best.length * best.step
+        margins += best.length * best.change
+    return _factor(best.length)
+
+
+def _shortened(step, change, c, gradient, x, margins, primal: float) -> _Move:
+    """Return the step halved until P falls by a share of what its slope promises; 0 if it rises."""
+    decrease = min(float(gradient @ step + np.abs(x + step).sum() - np.abs(x).sum()), 0.0)
     length = 1.0
     for _ in range(_MOST_HALVINGS):
         after = np.maximum(1.0 - margins - length * change, 0.0)
-        value = np.abs(x + length * step).sum() + c @ (after * after)
+        value = float(np.abs(x + length * step).sum() + c @ (after * after))
         if value <= primal + 1e-4 * length * decrease:
-            break
+            return _Move(step, change, length, value)
         length *= 0.5
-    else:
-        return _factor(0.0)
-    x += length * step
-    margins += length * change
-    return _factor(length)
+    return _Move(step, change, 0.0, primal)
 
 
-def _step_of_used(Z, c, short, gradient, x, margins, primal: float, damping: float) -> float:
+def _step_of_used(Z, c, gradient, x, margins, primal: float, damping: float) -> float:
     """Take such a step of weights in use, of which those that would change their sign become 0."""
-    factor = cho_factor(_model(Z, c, short, damping), overwrite_a=True, check_finite=False)
+    H = _model(Z, c, np.flatnonzero(margins < 1.0), damping)
+    factor = cho_factor(H, overwrite_a=True, check_finite=False)
     step = -cho_solve(factor, gradient + np.sign(x), check_finite=False)
     length = 1.0
     for _ in range(_MOST_HALVINGS):
