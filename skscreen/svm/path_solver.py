@@ -210,7 +210,8 @@ class SamplePathSolver:
         box = Box.of(losses, y, self._signs is not None)
         beta, f = y * solution.alpha, y * solution.margins
         view = box.certify(beta, f, errors)[0]
-        effect = view.gap - box.view(beta, f).gap
+        # Sums of slacknesses have rounding errors of their own.
+        effect = max(view.gap - box.view(beta, f).gap, 0.0)
         gap = found.gap + effect
         unsure = gap > tol * found.primal or effect > _LAST_DIGIT * found.primal
         if isinstance(self.samples, LinearSamples) and solution.w is not None and unsure:

@@ -57,17 +57,18 @@ def polish(
         if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
             break
         before = inside
-        moved = np.where(inside, 0.0, step - alpha)
-        if moved.any():
-            alpha, margins = alpha + moved, margins + samples.q_dot(moved)
+        # Points of the box itself: a sum of steps ends beside its bounds.
+        target = np.where(inside, alpha, step)
+        if (target != alpha).any():
+            alpha, margins = target, margins + samples.q_dot(target - alpha)
         try:
             slopes = losses.slopes(losses.short(margins, b, signs), alpha)
             change, shift = _change(samples, E, alpha, slopes, losses.shifts, signs)
         except np.linalg.LinAlgError:
             break
-        moved = np.zeros(alpha.size)
-        moved[E] = np.clip(alpha[E] + change, 0.0, caps[E]) - alpha[E]
-        alpha, margins, b = alpha + moved, margins + samples.q_dot(moved), b + shift
+        target = alpha.copy()
+        target[E] = np.clip(alpha[E] + change, 0.0, caps[E])
+        alpha, margins, b = target, margins + samples.q_dot(target - alpha), b + shift
         best = _better(best, box, samples.y, alpha, margins)
     if best is solution or solution.w is None:
         return best

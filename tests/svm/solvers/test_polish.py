@@ -1,3 +1,4 @@
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -5,11 +6,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from svm_reference import dual, gap, optimum, primal, sloppy
 
-from skscreen import ScreenedSVC
+from skscreen import ScreenedLinearSVC, ScreenedSVC
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
@@ -170,3 +172,15 @@ def test_hard_margins_lack_no_rounding_error(kernel, intercept, far):
     if intercept == "free":
         dual = np.abs(peer.dual_coef_).sum() / 2.0
         assert models[0].objective_ == pytest.approx(dual, rel=1e-4)
+
+
+def test_dual_variables_stay_within_their_bounds():
+    # Beside a bound by a rounding error the gap of this problem came out as -1.8e-17.
+    X = np.array([[0.34480493], [-0.8507363], [-0.21481102], [2.19346026]])
+    for seed in range(200):
+        weights = np.random.default_rng(seed).random(4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = ScreenedLinearSVC(loss="hinge", max_iter=1).fit(X, [0, 0, 1, 1], weights)
+        assert model.dual_gap_ >= 0.0
+        assert (np.abs(model.dual_coef_) <= weights[model.support_]).all()
