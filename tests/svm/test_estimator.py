@@ -377,6 +377,11 @@ def test_a_failed_fit_leaves_the_estimator_unfitted():
             1.0,
             "intercept_scaling must be at most",
         ),
+        (
+            {"intercept": "penalised", "intercept_scaling": 1e8},
+            1.0,
+            "square is added to kernel values",
+        ),
         ({"C": 1e300}, 1.0, "C times the weights"),
         ({"C": 1e-300, "kernel": "rbf"}, 1.0, "C times the weights"),
         ({"class_weight": {0: 0.0}}, 1.0, "classes in y .* positive weight"),

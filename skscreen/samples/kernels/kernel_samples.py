@@ -67,6 +67,7 @@ class KernelSamples:
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
         self.gram, self.y, self.bias = gram, y, float(bias)
+        _check_digits(self.bias, float(gram.diagonal.max(initial=0.0)))
         # Relative errors of kernel values: how far they may be from those of any vectors.
         self.n, self.error = gram.n, gram.error
         self.diagonal = gram.diagonal + self.bias**2
@@ -101,3 +102,14 @@ class KernelSamples:
         out *= self.y[rows][:, None]
         out *= self.y[columns]
         return out
+
+
+def _check_digits(bias: float, largest: float) -> None:
+    """Refuse an intercept beside whose B^2 kernel values keep fewer than four digits."""
+    most = 1e6 * largest**0.5
+    if largest > 0.0 and bias > most:
+        raise ValueError(
+            f"intercept_scaling={bias:g} is too large: its square is added to kernel values of up "
+            f"to {largest:g}, which lose their digits. Give at most {most:g}, or "
+            f"intercept='free' for an intercept without a penalty."
+        )
