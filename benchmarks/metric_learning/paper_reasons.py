@@ -106,8 +106,8 @@ class TripletwiseComparisons(Comparisons):
         _value, adjoint, error = super().loss(margins, loss)
         adjoint, items = np.zeros_like(adjoint), self.items
         value = triplet_pass(
-            self.X, margins.metric, items.near, items.at_places, items.start, items.stop,
-            loss.threshold, loss.width, adjoint,
+            self.X[:, : self.n_features], margins.metric, items.near, items.at_places, items.start,
+            items.stop, loss.threshold, loss.width, adjoint,
         )  # fmt: skip
         return value, adjoint, error
 
