@@ -189,9 +189,9 @@ class ScreenedRTLM(
     2,000 samples, and four times as much for twice as many.
 
     Screening pays if a solve takes many iterations on many triplets. If it takes only a few
-    iterations for each lambda, screening costs about as much as it saves;
-    `benchmarks/metric_learning/paper.py` measures both. The stronger rules decide a few per cent
-    more triplets (with "gb" many more), but so far cost more than they save.
+    iterations for each lambda, screening costs as much as it saves or more;
+    `benchmarks/metric_learning/paper.py` measures both. The linear and the semidefinite rule decide
+    about one per cent more triplets (with "gb" many more), and cost more than they save.
 
     References
     ----------
