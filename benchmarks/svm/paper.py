@@ -19,6 +19,7 @@ from benchmarks.svm.rates import rates
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples
+from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -85,7 +86,7 @@ def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolve
         )  # fmt: skip
 
     solve = solve_linear if isinstance(samples, LinearSamples) else solve_gram
-    return SamplePathSolver(samples, np.ones(samples.n), solve, screening)
+    return SamplePathSolver(samples, hinge(np.ones(samples.n)), solve, screening)
 
 
 def single(X, y, gamma: float | None, limit: float) -> None:

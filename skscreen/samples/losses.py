@@ -101,8 +101,3 @@ def _checked(factors: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(factors) & (factors >= 0.0)):
         raise ValueError("C must be finite and not negative")
     return factors
-
-
-def as_losses(losses: SampleLosses | np.ndarray) -> SampleLosses:
-    """Return losses; an array stands for hinges with these C_i."""
-    return losses if isinstance(losses, SampleLosses) else hinge(losses)

@@ -11,13 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Columns at a time: least and most, and entries of them transposed, a megabyte in single precision.
-_FEWEST, _WIDTH, _TRANSPOSED = 64, 512, 2**18
-
-# Of all entries, how many may be other than zero for products without zeros to be faster; features
-# up to which products of matrices are slower.
-_SPARSE, _FEATURES = 0.25, 20
-
 
 @dataclass(frozen=True)
 class TileRows:
@@ -32,35 +25,36 @@ class TileRows:
     is_sparse: bool  # whether zeros are left out
 
 
-class Pattern:
-    """Which entries of rows (n, d) `TileRows` has: all of few features, or those that are not 0."""
+def tile_rows(
+    counts: np.ndarray, *parts: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> list[TileRows] | None:
+    """Return rows in several precisions, None where products of matrices are faster.
 
-    def __init__(self, rows: np.ndarray):
-        (n, self.d), self.columns = rows.shape, np.empty(0, np.int64)
-        counts = np.count_nonzero(rows, axis=1)
-        self.is_sparse = bool(counts.sum() <= _SPARSE * rows.size)
-        self.exists = self.is_sparse or self.d <= _FEATURES
-        groups = np.maximum(-(-counts // 4), 1) if self.is_sparse else np.full(n, -(-self.d // 4))
-        self.indptr = np.concatenate([[0], np.cumsum(4 * groups)])
-        if self.is_sparse:
-            self._entries = np.nonzero(rows)
-            before = np.cumsum(counts) - counts
-            self._places = np.arange(counts.sum()) + np.repeat(self.indptr[:-1] - before, counts)
-            self.columns = self._filled(self._entries[1])
-
-    def fill(self, rows: np.ndarray, high: np.ndarray, low: np.ndarray) -> TileRows:
-        """Return these entries of rows, and -|a|^2 in two parts."""
-        if self.is_sparse:
-            values = self._filled(rows[self._entries])
+    `counts` (n,) are the entries of each row that are not zero; a part are rows (n, d) in one
+    precision, of the most precise one last, and -|a|^2 in two numbers.
+    """
+    rows, (n, d) = parts[-1][0], parts[-1][0].shape
+    is_sparse = bool(counts.sum() <= 0.25 * rows.size)
+    if not is_sparse and d > 20:
+        return None
+    padded = d + -d % 4
+    groups = np.maximum(-(-counts // 4), 1) if is_sparse else np.full(n, padded // 4)
+    indptr, columns = np.concatenate([[0], np.cumsum(4 * groups)]), np.empty(0, np.int64)
+    if is_sparse:
+        entries = np.nonzero(rows)
+        before = np.cumsum(counts) - counts
+        places = np.arange(counts.sum()) + np.repeat(indptr[:-1] - before, counts)
+        columns = np.zeros(indptr[-1], np.int64)
+        columns[places] = entries[1]
+    # Transposed these columns take a megabyte in single precision.
+    width, out = min(512, max(64, 2**18 // padded)), []
+    for rows, high, low in parts:
+        if is_sparse:
+            values = np.zeros(indptr[-1], rows.dtype)
+            values[places] = rows[entries]
         else:
-            values = np.zeros((len(rows), -(-self.d // 4) * 4), rows.dtype)
-            values[:, : self.d] = rows
-        d = -(-self.d // 4) * 4
-        arrays = self.indptr, self.columns, values.ravel(), high, low
-        width, groups = min(_WIDTH, max(_FEWEST, _TRANSPOSED // d)), np.diff(self.indptr) // 4
-        return TileRows(arrays, d, width, groups, self.is_sparse)
-
-    def _filled(self, entries: np.ndarray) -> np.ndarray:
-        out = np.zeros(self.indptr[-1], entries.dtype)
-        out[self._places] = entries
-        return out
+            values = np.zeros((n, padded), rows.dtype)
+            values[:, :d] = rows
+        arrays = indptr, columns, values.ravel(), high, low
+        out.append(TileRows(arrays, padded, width, groups, is_sparse))
+    return out

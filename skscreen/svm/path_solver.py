@@ -15,7 +15,7 @@ from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.labels import check_bounds
-from skscreen.samples.losses import SampleLosses, as_losses
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import Box
 from skscreen.svm.first_piece import FirstPiece
@@ -70,21 +70,21 @@ class _Known:
 class SamplePathSolver:
     """Solves for one C after the other, each from the solution before, which is screened with.
 
-    Losses are those at C = 1; an array stands for hinges with these caps. `screening` is a name of
-    `rules.BOUNDS` or None; a `free` intercept is unpenalised, and then sum y_i alpha_i = 0.
+    Losses are those at C = 1. `screening` is a name of `rules.BOUNDS` or None; a `free` intercept
+    is unpenalised, and then sum y_i alpha_i = 0.
     """
 
     def __init__(
         self,
         samples: Samples,
-        losses: SampleLosses | np.ndarray,
+        losses: SampleLosses,
         solve: Solve,
         screening: str | None,
         *,
         free: bool = False,
         max_iter: int | None = None,
     ):
-        self.samples, self._losses = samples, as_losses(losses)
+        self.samples, self._losses = samples, losses
         self._weights = self._losses.caps
         self._solve, self._max_iter = solve, math.inf if max_iter is None else max_iter
         # The gap balls of points at the new C screen in any case but this.

@@ -234,7 +234,7 @@ class SVMProblem:
             losses = division.losses("epsilon_insensitive")
             solver = self._samples(problem).path_solver(None, losses)
             return solve_hard_tube(solver, losses.caps, tol)
-        solver = self._samples(problem).path_solver(signs, division.weights(problem))
+        solver = self._samples(problem).path_solver(signs, hinge(division.weights(problem)))
         return solve_hard_margin(solver, signs, self._settings.free, tol)
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:

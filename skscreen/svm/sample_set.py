@@ -16,7 +16,7 @@ from skscreen.samples.kernels.distances import near_origin
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
-from skscreen.samples.losses import SampleLosses, as_losses
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, both_signs, compress
 from skscreen.svm.path_solver import SamplePathSolver, Samples
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -97,8 +97,7 @@ class SampleSet:
         return self._kernel.between(self._X, self._X)
 
     def _uncertified(self, signs, losses) -> UncertifiedSolver:
-        limit = self._settings.max_iter
-        return UncertifiedSolver(self._matrix, signs, as_losses(losses), limit)
+        return UncertifiedSolver(self._matrix, signs, losses, self._settings.max_iter)
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:
@@ -133,7 +132,7 @@ class SampleSet:
     def path_solver(
         self,
         signs: np.ndarray | None,
-        losses: SampleLosses | np.ndarray,
+        losses: SampleLosses,
         spent: int = 0,
     ) -> Any:
         """Return a `SamplePathSolver` or the like; without `signs` (n,) samples stand twice.
@@ -174,7 +173,7 @@ class SampleSet:
         """Solve for one C; see `path_solver.Solve`."""
         settings = self._settings
         how: dict[str, Any] = {
-            "intercept": "free" if settings.free else "none",
+            "free": settings.free,
             "screening": settings.screening is not None,
             "tol": min(tol, _LARGEST_TOL),
             "start": start,

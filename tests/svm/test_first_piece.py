@@ -50,7 +50,7 @@ CASES = {
 def test_solutions_are_proportional_to_C_up_to_where_the_path_starts(samples, losses):
     piece = FirstPiece(samples, losses, samples.y)
     assert piece.C_min == 0.0 and 0.0 < piece.C_start < np.inf
-    solve = partial(solve_kernel, samples, intercept="free", tol=1e-11)
+    solve = partial(solve_kernel, samples, free=True, tol=1e-11)
     end, before = (solve(losses.at(C)) for C in (piece.C_start, 0.01 * piece.C_start))
     assert end.converged and before.converged
     scale = np.sqrt(end.alpha @ end.margins)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.path_solver import SamplePathSolver, _TargetMargins
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -34,7 +35,7 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
         asked.append(losses.caps[0])
         return solve_linear(samples, losses, start=start, fixed=codes, tol=tol)
 
-    solver = SamplePathSolver(samples, np.ones(4), solve, "intersection")
+    solver = SamplePathSolver(samples, hinge(np.ones(4)), solve, "intersection")
     solution = solver.solve(1.0, 1e-6)
     assert solution.converged == (solution.certificate.relative_gap <= 1e-6)
     assert (solver.C_min < 1.0) or asked
@@ -52,7 +53,7 @@ def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
     def dual(alpha):
         return alpha.sum() - 0.5 * alpha @ samples.q_dot(alpha)
 
-    solver = SamplePathSolver(samples, np.ones(30), solve, None)
+    solver = SamplePathSolver(samples, hinge(np.ones(30)), solve, None)
     C = 0.05
     before = solver.solve(C, 1e-9).alpha
     assert 0 < np.count_nonzero(before == C) < 0.5 * np.count_nonzero(before)

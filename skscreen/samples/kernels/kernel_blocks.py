@@ -18,7 +18,7 @@ precision throughout.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,22 +27,13 @@ from scipy import sparse
 from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.threads import in_threads
-from skscreen.samples.row_tiles import Pattern, TileRows
+from skscreen.samples.row_tiles import TileRows, tile_rows
 
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
 
-# Rows of few entries that are written by one call of a loop: whole groups of four.
-_ROWS_AT_ONCE = 128
-
 # Features of a part of an inner product: what is added up in one product of matrices.
 _PART = 128
-
-# |a|^2 above which rows take part in double precision, and above which by differences.
-_FAR, _VERY_FAR = 20.0, 1e3
-
-# Rows whose median is the centre.
-_LOOKED_AT = 1000
 
 # Units of rounding errors.
 UNIT, UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
@@ -84,46 +75,34 @@ class RBFRows:
     def __init__(self, X, gamma: float, centre: np.ndarray | None = None):
         X = X.toarray() if sparse.issparse(X) else X
         self.n, self.d = X.shape
-        # A median is not moved by outliers. Two sets of rows need the same centre.
-        self.centre = (
-            np.median(X[:: -(-self.n // _LOOKED_AT)], axis=0) if centre is None else centre
-        )
+        # The median, of a thousand rows, is not moved by outliers. Two sets of rows need the same
+        # centre.
+        self.centre = np.median(X[:: -(-self.n // 1000)], axis=0) if centre is None else centre
         d, self._double = self.d, np.empty((self.n, self.d + 2))
         rows = self._double[:, :d]
         np.subtract(X, self.centre, out=rows)
         rows *= np.sqrt(gamma) / np.sqrt(np.log(2.0))
         squares = np.einsum("ij,ij->i", rows, rows)
         self._double[:, d], self._double[:, d + 1] = 1.0, -squares
-        self.squares, self.far, self.very_far = squares, squares > _FAR, squares > _VERY_FAR
+        # Those that take part in double precision, and those by differences.
+        self.squares, self.far, self.very_far = squares, squares > 20.0, squares > 1e3
         self.any_far, self._kind = bool(self.far.any()), self.far.astype(np.int8) + self.very_far
-        self._own: dict[tuple[bool, bool], np.ndarray] = {}
         # Entries of each row that are not zero.
         self._terms = np.count_nonzero(rows, axis=1)
         self._single = np.empty((self.n, d + 4), np.float32)
         self._single[:, :d] = np.where(self.very_far[:, None], 0.0, rows) if self.any_far else rows
         rounded = self._single[:, :d].astype(np.float64)
-        squares = -np.einsum("ij,ij->i", rounded, rounded)
+        whole = -np.einsum("ij,ij->i", rounded, rounded)
+        high = whole.astype(np.float32)
+        low = (whole - high).astype(np.float32)
         self._single[:, d : d + 2] = 1.0
-        self._single[:, d + 2] = squares
-        self._single[:, d + 3] = squares - self._single[:, d + 2]
-
-    @cached_property
-    def tiles(self) -> tuple[TileRows, TileRows] | None:
-        """The rows in single and in double precision, where there are few entries in a row."""
-        d, single = self.d, self._single
-        pattern = Pattern(self._double[:, :d])
-        if not pattern.exists:
-            return None
-        high, low = (np.ascontiguousarray(single[:, d + k]) for k in (2, 3))
-        return (
-            pattern.fill(single[:, :d], high, low),
-            pattern.fill(self._double[:, :d], -self.squares, np.zeros(self.n)),
+        self._single[:, d + 2], self._single[:, d + 3] = high, low
+        # The rows in single and in double precision, where there are few entries in a row.
+        self.tiles = tile_rows(
+            self._terms, (self._single[:, :d], high, low), (rows, -squares, np.zeros(self.n))
         )
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether products leave out zeros."""
-        return self.tiles is not None and self.tiles[0].is_sparse
+        # Whether products leave out zeros.
+        self.is_sparse = self.tiles is not None and self.tiles[0].is_sparse
 
     def exponent_errors(self, index: np.ndarray, double: bool, in_groups: bool) -> np.ndarray:
         """Return errors of exponents of rows in units times |a|^2 + |b|^2, times ln 2."""
@@ -157,14 +136,6 @@ class RBFRows:
         some = ((which, np.flatnonzero(kind == which)) for which in (NEAR, FAR, VERY_FAR))
         return [(which, places) for which, places in some if places.size]
 
-    def own(self, double: bool, in_groups: bool) -> np.ndarray:
-        """Return |a|^2 of all rows, and errors of their exponents, (n, 2)."""
-        key = double, in_groups
-        if key not in self._own:
-            errors = self.exponent_errors(np.arange(self.n), double, in_groups)
-            self._own[key] = np.stack([self.squares, errors], axis=1)
-        return self._own[key]
-
     def right(self, index: np.ndarray, double: bool) -> np.ndarray:
         """Return augmented rows for the right side of a product, of the most rows."""
         return (self._double if double else self._single)[index]
@@ -184,12 +155,10 @@ class RBFBlocks:
 
     def __init__(self, A: RBFRows, B: RBFRows):
         self.A, self.B, self.n = A, B, B.n
-
-    @cached_property
-    def _tiles(self) -> tuple[tuple[TileRows, TileRows], ...] | None:
-        """Rows of both sides in single and in double precision if they have few entries."""
-        left, right = self.A.tiles, self.B.tiles
-        return None if left is None or right is None else tuple(zip(left, right, strict=True))
+        # Rows of both sides in single and in double precision if they have few entries.
+        self._tiles: list[tuple[TileRows, TileRows]] | None = None
+        if A.tiles is not None and B.tiles is not None:
+            self._tiles = list(zip(A.tiles, B.tiles, strict=True))
 
     def dot(
         self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
@@ -216,11 +185,12 @@ class RBFBlocks:
         return unit * out, unit * errors
 
     def _add(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
-        tiles = self._tiles
-        total = _Total(self.A.own(double, tiles is not None)[I], self.B, c, J, double)
+        A, tiles = self.A, self._tiles
+        errors = A.exponent_errors(I, double, tiles is not None)
+        total = _Total(np.stack([A.squares[I], errors], axis=1), self.B, c, J, double)
         if tiles is None:
             rows = partial(self.B.right, double=double)
-            return total.of_tiles(self.A.left(I, double), J, rows, _product)
+            return total.of_tiles(A.left(I, double), J, rows, _product)
         left, right = tiles[double]
 
         def work(parts) -> None:
@@ -277,7 +247,8 @@ class RBFBlocks:
                     left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
                 )
 
-        in_threads(work, I.size, _ROWS_AT_ONCE, I.size * J.size, blas=False)
+        # Whole groups of four rows.
+        in_threads(work, I.size, 128, I.size * J.size, blas=False)
 
     def _replace_far(self, I, J, out: np.ndarray) -> None:
         """Write what single precision is not good enough for."""

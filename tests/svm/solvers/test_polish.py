@@ -94,7 +94,7 @@ def test_only_small_sparse_problems_are_polished(n, polished):
     entries = rng.random((n, 200)) * (rng.random((n, 200)) < 0.3)
     samples = LinearSamples(sparse.csr_array(entries), np.where(rng.random(n) < 0.5, 1.0, -1.0))
     bounds = np.full(n, 0.1)
-    rough = solve_linear(samples, bounds, tol=1e-5, solver="coordinate-descent")
+    rough = solve_linear(samples, hinge(bounds), tol=1e-5, solver="coordinate-descent")
     assert (
         polish(samples, hinge(bounds), rough).certificate.gap < rough.certificate.gap
     ) == polished
@@ -142,7 +142,7 @@ def test_weights_are_those_that_are_certified():
     far = np.random.default_rng(3).normal(size=(30, 1)) + 1e6
     signs = np.where(np.arange(30) % 2, 1.0, -1.0)
     samples, bounds = LinearSamples(far, signs, 1.0), np.full(30, 5.0)
-    start = solve_linear(samples, bounds, tol=1e-2)
+    start = solve_linear(samples, hinge(bounds), tol=1e-2)
     found = polish(samples, hinge(bounds), start)
     margins = samples.margins(found.w)
     assert_allclose(found.margins, margins, rtol=0.0, atol=1e-12 * np.abs(margins).max())
@@ -153,7 +153,7 @@ def test_weights_are_those_that_are_certified():
 
 def test_a_move_that_overflows_is_not_taken():
     samples = LinearSamples(1e38 * X[:10], y[:10], 1.0)
-    start = solve_linear(samples, np.full(10, 1e70), max_iter=2)
+    start = solve_linear(samples, hinge(np.full(10, 1e70)), max_iter=2)
     assert polish(samples, hinge(np.full(10, 1e70)), start).certificate.gap <= start.certificate.gap
 
 

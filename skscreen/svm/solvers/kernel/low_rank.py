@@ -44,5 +44,4 @@ def solve_factored(
     if L is None or L.shape[1] == 0:
         return None
     rows = LinearSamples(L, samples.y, samples.bias)
-    intercept = "free" if free else "none"
-    return solve_linear(rows, losses, start=start, intercept=intercept, tol=tol, max_iter=max_iter)
+    return solve_linear(rows, losses, free=free, start=start, tol=tol, max_iter=max_iter)

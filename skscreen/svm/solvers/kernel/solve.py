@@ -9,7 +9,7 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, screening_eve
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.kernel_samples import KernelSamples
-from skscreen.samples.losses import SampleLosses, as_losses
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.svm.certificate import Box, View
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
@@ -22,7 +22,6 @@ from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto",)
-INTERCEPTS = ("none", "free")
 
 # Steps for each sample where no limit is given, and of those in single precision from tiles.
 _STEPS_A_SAMPLE, _TILED = 1000, 40
@@ -44,12 +43,12 @@ _LEAST, _LEAST_FIRST = 300, 500
 
 def solve_kernel(
     samples: KernelSamples,
-    losses: SampleLosses | np.ndarray,
+    losses: SampleLosses,
     *,
+    free: bool = False,
     start: np.ndarray | None = None,
     margins: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
-    intercept: str = "none",
     tol: float = 1e-6,
     max_iter: int | None = None,
     screening: bool = True,
@@ -57,23 +56,22 @@ def solve_kernel(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
 
-    An array of C_i >= 0, weights included, stands for hinges; 0 leaves a sample out. `start` (n,)
-    are dual variables of any problem, `margins` are Q start, if known. `fixed` (n,) are codes of
-    decisions from safe screening: they are trusted, but the full certificate is what decides.
-    `max_iter` limits steps of SMO and Newton's method together. `exact` asks for all margins in
-    double precision, as starts and references for other C have them.
+    A `free` intercept is unpenalised. `start` (n,) are dual variables of any problem, `margins` are
+    Q start, if known. `fixed` (n,) are codes of decisions from safe screening: they are trusted,
+    but the full certificate is what decides. `max_iter` limits steps of SMO and Newton's method
+    together. `exact` asks for all margins in double precision, as starts and references for other C
+    have them.
 
     References
     ----------
     K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi. Safe sample screening for support vector
     machines. arXiv:1401.6740, 2014.
     """
-    began, losses = perf_counter(), as_losses(losses)
-    _check(samples, losses.caps, start, margins, fixed, intercept)
+    began = perf_counter()
     limit = _STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
-    problem = _Problem(samples, losses, intercept == "free", codes, tol, limit)
+    problem = _Problem(samples, losses, free, codes, tol, limit)
     if start is None and problem.engine.whole:
         problem.engine.least = _LEAST_FIRST
     point = problem.start(start, margins)
@@ -247,14 +245,3 @@ class _Problem:
 def relative(errors: np.ndarray, norms: np.ndarray) -> float:
     """Return the largest error of a score over the length of its sample."""
     return float(np.max(errors / np.maximum(norms, 1e-150), initial=0.0, where=errors > 0.0))
-
-
-def _check(samples, C, start, margins, fixed, intercept) -> None:
-    """Refuse invalid arguments."""
-    for name, value in (("C", C), ("start", start), ("margins", margins), ("fixed", fixed)):
-        if value is not None and np.shape(value) != (samples.n,):
-            raise ValueError(f"{name} must have shape ({samples.n},), got {np.shape(value)}")
-    if margins is not None and start is None:
-        raise ValueError("margins are those of a start: give both or none")
-    if intercept not in INTERCEPTS:
-        raise ValueError(f"intercept must be one of {INTERCEPTS}, got {intercept!r}")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from skscreen.samples.losses import SampleLosses, as_losses
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.svm.solvers.linear.hessian import by_entries
@@ -47,11 +47,11 @@ _LARGEST_SYSTEM = 4000
 
 def solve_linear(
     samples: LinearSamples,
-    losses: SampleLosses | np.ndarray,
+    losses: SampleLosses,
     *,
+    free: bool = False,
     start: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
-    intercept: str = "none",
     tol: float = 1e-6,
     max_iter: int = 100_000,
     solver: str = "auto",
@@ -60,12 +60,11 @@ def solve_linear(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w> [+ y_i b]) to a relative duality gap.
 
-    `start` (n,) are dual variables; what `fixed` (n,) says, 1: alpha_i = 0, 2: alpha_i = C_i, is
-    taken at its word. Returns the point of the smallest gap seen.
+    A `free` b is unpenalised. `start` (n,) are dual variables; what `fixed` (n,) says, 1: alpha_i =
+    0, 2: alpha_i = C_i, is taken at its word. Returns the point of the smallest gap seen.
     """
     began = time.perf_counter()
-    losses = as_losses(losses)
-    state = SampleState(samples, losses, start, fixed, intercept == "free")
+    state = SampleState(samples, losses, start, fixed, free)
     if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
     method = solver

@@ -64,11 +64,11 @@ def extended_gap(X, y, C, beta, b, bias, gamma=0.3):
 def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
     X, y = data(kind)
     caps = C * np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], size=y.size)
-    bias, intercept = 2.0 * (mode == "penalised"), "free" if mode == "free" else "none"
+    bias, free = 2.0 * (mode == "penalised"), mode == "free"
     gram = Gram(X, Kernel("rbf", gamma=0.3))
     samples = KernelSamples(tiled(gram) if in_tiles else gram, y, bias=bias)
     for tol in (1e-2, 1e-7):
-        found = solve_kernel(samples, caps, intercept=intercept, tol=tol)
+        found = solve_kernel(samples, hinge(caps), free=free, tol=tol)
         said = found.certificate.relative_gap
         if mode == "free":
             assert abs(y @ found.alpha) <= 1e-12 * found.alpha.sum()
@@ -92,7 +92,7 @@ def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
     if squared:
         C, shifts = np.full(n, np.inf), np.full(n, 1.0 / 6.0)
     losses = SampleLosses(np.ones(n), C, shifts)
-    solution = solve_kernel(problem, losses, tol=1e-9, intercept="free" if free else "none")
+    solution = solve_kernel(problem, losses, tol=1e-9, free=free)
     assert solution.converged
     Q = problem.block(np.arange(n), np.arange(n)) + np.diag(shifts)
     if squared:
@@ -112,15 +112,15 @@ def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
 def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
     X, y = data("plain")
     problem, C = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.3))), y), np.ones(y.size)
-    free = solve_kernel(problem, C, tol=1e-8, intercept="free")
+    free = solve_kernel(problem, hinge(C), tol=1e-8, free=True)
     shown = free.margins + free.b * y
     codes = np.where(shown > 1.01, 1, np.where(shown < 0.99, 2, 0)).astype(np.int8)
-    found = solve_kernel(problem, C, fixed=codes, tol=1e-8, intercept="free")
+    found = solve_kernel(problem, hinge(C), fixed=codes, tol=1e-8, free=True)
     assert found.certificate.primal == pytest.approx(free.certificate.primal, rel=1e-7)
     assert not found.history
     wrong = codes.copy()
     wrong[np.flatnonzero(codes == 2)[:5]] = 1
-    found = solve_kernel(problem, C, fixed=wrong, tol=1e-8, intercept="free")
+    found = solve_kernel(problem, hinge(C), fixed=wrong, tol=1e-8, free=True)
     assert found.converged
     assert found.certificate.primal == pytest.approx(free.certificate.primal, rel=1e-7)
     assert [event.where for event in found.history] == ["repair"]
@@ -132,9 +132,9 @@ def test_a_good_start_takes_few_steps(in_tiles):
     gram = Gram(X, Kernel("rbf", gamma=0.3))
     problem = KernelSamples(tiled(gram) if in_tiles else gram, y, bias=1.0)
     C = np.ones(y.size)
-    cold = solve_kernel(problem, C, tol=1e-6)
+    cold = solve_kernel(problem, hinge(C), tol=1e-6)
     for margins in (problem.q_dot(cold.alpha), None):
-        warm = solve_kernel(problem, C, start=cold.alpha, margins=margins, tol=1e-6)
+        warm = solve_kernel(problem, hinge(C), start=cold.alpha, margins=margins, tol=1e-6)
         assert warm.n_iter <= 2
     assert cold.n_iter > 50
 
@@ -144,7 +144,7 @@ def test_few_steps_are_kept_to(in_tiles):
     X, y = data("plain")
     gram = Gram(X, Kernel("rbf", gamma=0.3))
     problem = KernelSamples(tiled(gram) if in_tiles else gram, y)
-    solution = solve_kernel(problem, np.ones(y.size), tol=1e-8, max_iter=40)
+    solution = solve_kernel(problem, hinge(np.ones(y.size)), tol=1e-8, max_iter=40)
     assert not solution.converged
     assert solution.n_iter <= 41
     assert solution.certificate.relative_gap > 1e-8
@@ -154,7 +154,7 @@ def test_margins_that_are_not_exact_say_by_how_much_they_are_off():
     X, y = data("plain", 400)
     problem, C = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.3))), y), np.full(400, 0.1)
     for exact in (False, True):
-        found = solve_kernel(problem, C, tol=1e-3, intercept="free", exact=exact)
+        found = solve_kernel(problem, hinge(C), tol=1e-3, free=True, exact=exact)
         off = np.abs(problem.q_dot(found.alpha) - found.margins) / problem.norms
         assert off.max() <= max(found.rounding, 1e-13)
         assert found.rounding <= 1e-12 or not exact
@@ -167,7 +167,7 @@ def test_flat_kernels_with_a_large_C(gamma, in_tiles):
     X, y = data("cancer")
     gram = Gram(X, Kernel("rbf", gamma=gamma))
     samples, caps = KernelSamples(tiled(gram) if in_tiles else gram, y), np.full(y.size, 1e6)
-    found = solve_kernel(samples, caps, intercept="free")
+    found = solve_kernel(samples, hinge(caps), free=True)
     said = found.certificate.relative_gap
     assert extended_gap(X, y, caps, y * found.alpha, found.b, 0.0, gamma) <= said <= 1e-6
 
@@ -187,7 +187,7 @@ def test_separable_data_and_a_huge_C(in_tiles):
     X[:, 0] += 0.3 * y
     gram, caps = Gram(X, Kernel("rbf", gamma=0.3)), np.full(y.size, 1e8)
     samples = KernelSamples(tiled(gram) if in_tiles else gram, y)
-    found = solve_kernel(samples, caps, intercept="free", tol=1e-7)
+    found = solve_kernel(samples, hinge(caps), free=True, tol=1e-7)
     said = found.certificate.relative_gap
     assert extended_gap(X, y, caps, y * found.alpha, found.b, 0.0) <= said <= 1e-7
 
@@ -247,6 +247,6 @@ def test_classes_of_very_unequal_size_take_few_steps():
     y = np.where(np.arange(5000) < 30, 1.0, -1.0)
     X = rng.normal(size=(5000, 4)) + 1.5 * (y > 0.0)[:, None]
     samples = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.1), cache_size=0)), y)
-    found = solve_kernel(samples, np.full(5000, 10.0), intercept="free", tol=1e-4)
+    found = solve_kernel(samples, hinge(np.full(5000, 10.0)), free=True, tol=1e-4)
     assert found.converged and found.n_iter < 2000
     assert np.count_nonzero(found.alpha) < 300

@@ -35,7 +35,7 @@ def test_what_the_factor_finds_is_the_optimum(free):
     )
     C = np.full(400, 10.0)
     found = solve_factored(samples, hinge(C), np.zeros(400), free, 1e-8, 10**6)
-    other = solve_kernel(samples, C, intercept="free" if free else "none", tol=1e-8)
+    other = solve_kernel(samples, hinge(C), free=free, tol=1e-8)
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=3e-8)
 
 

@@ -51,7 +51,7 @@ def test_a_move_stays_in_the_box_and_raises_the_dual(bias, dense):
 @pytest.mark.parametrize("bias", [0.0, 1.0, 30.0])
 def test_moves_solve_the_system_of_a_face(bias):
     samples, caps = problem(bias)
-    best = solve_linear(samples, caps, tol=1e-12)
+    best = solve_linear(samples, hinge(caps), tol=1e-12)
     inside = (best.alpha > 1e-6) & (best.alpha < caps - 1e-6)
     start = best.alpha * np.where(inside, np.random.default_rng(2).uniform(0.999, 1.001, N), 1.0)
     # As sweeps leave it: what carries the intercept is right.

@@ -29,7 +29,7 @@ def test_a_start_without_any_loss_is_left(intercept, factor):
     """Newton's method ended at once, at w = 0, where no sample had a loss at the start."""
     X, y = noisy()
     samples = LinearSamples(X, y, 1.0 if intercept == "penalised" else 0.0)
-    how = {"intercept": "free" if intercept == "free" else "none", "tol": 1e-9}
+    how = {"free": intercept == "free", "tol": 1e-9}
     cold = solve_linear(samples, squared_hinge(np.full(200, factor)), **how)
     known = solve_linear(samples, squared_hinge(np.ones(200)), **how)
     for start in (factor * known.alpha, 1e6 * known.alpha, np.full(200, 1e3)):

@@ -96,7 +96,7 @@ def test_objective_is_that_of_a_conic_solver(solver, name, C, weighted):
     samples, caps = LinearSamples(X, y), caps_for(y, C, weighted)
     # Separable data: rounding errors of margins, times C, are most of this.
     tol = 5e-10 if name == "wide" else 1e-10
-    solution = solve_linear(samples, caps, solver=solver, tol=tol)
+    solution = solve_linear(samples, hinge(caps), solver=solver, tol=tol)
     check(samples, caps, solution, tol)
     best = optimum(name, C, weighted)
     assert solution.certificate.primal <= best * (1 + 1e-9)
@@ -118,7 +118,7 @@ FORMATS = {
 def test_formats_and_bias(solver, make, bias, name):
     X, y = data(name)
     samples, caps = LinearSamples(make(X), y, bias), np.full(y.size, 0.7)
-    solution = solve_linear(samples, caps, solver=solver, tol=1e-10)
+    solution = solve_linear(samples, hinge(caps), solver=solver, tol=1e-10)
     check(samples, caps, solution, 1e-10)
     single = samples.X.dtype == np.float32
     assert solution.certificate.primal == pytest.approx(
@@ -135,7 +135,7 @@ def test_weights_are_those_of_liblinear(solver, name):
     )
     w = peer.fit(X, y).coef_.ravel()
     samples = LinearSamples(X, y)
-    solution = solve_linear(samples, np.full(y.size, 0.1), solver=solver, tol=1e-13)
+    solution = solve_linear(samples, hinge(np.full(y.size, 0.1)), solver=solver, tol=1e-13)
     np.testing.assert_allclose(solution.w, w, atol=1e-6 * np.abs(w).max())
 
 
@@ -144,8 +144,8 @@ def test_weights_are_those_of_liblinear(solver, name):
 def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
     X, y = data("cancer")
     samples, caps = LinearSamples(X, y), np.full(y.size, 1.0)
-    solution = solve_linear(samples, caps, solver=solver, tol=tol)
-    best = solve_linear(samples, caps, tol=1e-12)
+    solution = solve_linear(samples, hinge(caps), solver=solver, tol=tol)
+    best = solve_linear(samples, hinge(caps), tol=1e-12)
     check(samples, caps, solution, tol)
     assert (
         solution.certificate.primal - best.certificate.primal
@@ -158,7 +158,7 @@ def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
 @pytest.mark.parametrize("name", ["cancer", "wine", "wide"])
 def test_a_tolerance_below_rounding_errors_is_given_up_soon(name):
     X, y = data(name)
-    solution = solve_linear(LinearSamples(X, y, 1.0), np.full(len(y), 1.0), tol=1e-300)
+    solution = solve_linear(LinearSamples(X, y, 1.0), hinge(np.full(len(y), 1.0)), tol=1e-300)
     assert not solution.converged
     assert solution.certificate.relative_gap < 1e-13
     assert solution.n_iter < 50_000
@@ -168,7 +168,7 @@ def test_sweeps_end_once_the_gap_they_meet_is_small_enough():
     X, y = data("cancer")
     samples, C = LinearSamples(X, y, 1.0), np.full(len(y), 1e-3)
     counts = [
-        solve_linear(samples, C, tol=tol, solver="coordinate-descent").n_iter
+        solve_linear(samples, hinge(C), tol=tol, solver="coordinate-descent").n_iter
         for tol in (0.5, 1e-4, 1e-6)
     ]
     # A whole epoch of work, which ends them otherwise, is many sweeps over what is active.
@@ -179,14 +179,16 @@ def test_sweeps_end_once_the_gap_they_meet_is_small_enough():
 def test_fixed_samples_keep_their_values(solver):
     X, y = data("wine")
     samples, caps = LinearSamples(X, y), np.full(y.size, 0.5)
-    free = solve_linear(samples, caps, solver=solver, tol=1e-12)
+    free = solve_linear(samples, hinge(caps), solver=solver, tol=1e-12)
     codes = np.zeros(y.size, np.int8)
     codes[free.margins > 1 + 1e-4] = ZERO
     codes[free.margins < 1 - 1e-4] = LINEAR
     codes[::3] = 0
     for fixed, converges in ((codes, True), (np.full(y.size, LINEAR, np.int8), False)):
         given = fixed.copy()
-        solution = solve_linear(samples, caps, solver=solver, fixed=fixed, tol=1e-10, max_iter=5000)
+        solution = solve_linear(
+            samples, hinge(caps), solver=solver, fixed=fixed, tol=1e-10, max_iter=5000
+        )
         assert solution.converged == converges
         assert (solution.alpha[fixed == ZERO] == 0).all()
         assert (solution.alpha[fixed == LINEAR] == 0.5).all()
@@ -194,7 +196,9 @@ def test_fixed_samples_keep_their_values(solver):
     # A wrong code: reported, with the gap of the full problem.
     worst = int(np.argmax(free.margins))
     codes[worst] = LINEAR
-    solution = solve_linear(samples, caps, solver=solver, fixed=codes, tol=1e-6, max_iter=300)
+    solution = solve_linear(
+        samples, hinge(caps), solver=solver, fixed=codes, tol=1e-6, max_iter=300
+    )
     assert not solution.converged
     assert solution.certificate.primal - free.certificate.primal <= solution.certificate.gap
 
@@ -206,7 +210,7 @@ def test_fixed_samples_keep_their_values(solver):
 def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
     X, y = data(name)
     samples, caps = LinearSamples(X, y), caps_for(y, C, True)
-    best = solve_linear(samples, caps, solver="second-order", screening=False, tol=1e-12)
+    best = solve_linear(samples, hinge(caps), solver="second-order", screening=False, tol=1e-12)
     below = (best.margins < 1 - 1e-6) | (caps == 0)
     above = (best.margins > 1 + 1e-6) | (caps == 0)
     seen, screen = [], SampleState.screen
@@ -218,7 +222,7 @@ def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
 
     monkeypatch.setattr(SampleState, "screen", record)
     for tol in (0.3, 1e-2, 1e-4, 1e-6, 1e-9):
-        solution = solve_linear(samples, caps, solver=solver, tol=tol, max_iter=2000)
+        solution = solve_linear(samples, hinge(caps), solver=solver, tol=tol, max_iter=2000)
         if solution.converged:
             assert (
                 solution.certificate.primal - best.certificate.primal
@@ -242,10 +246,14 @@ def test_start(solver):
     samples, n_cold, n_near = LinearSamples(X, y), 0, 0
     for C in (0.03, 0.1, 0.3, 1.0):
         caps = np.full(y.size, C)
-        cold = solve_linear(samples, caps, solver=solver, tol=1e-8)
-        again = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha)
-        near = solve_linear(samples, 1.05 * caps, solver=solver, tol=1e-8, start=1.05 * cold.alpha)
-        outside = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha * 9 - 1)
+        cold = solve_linear(samples, hinge(caps), solver=solver, tol=1e-8)
+        again = solve_linear(samples, hinge(caps), solver=solver, tol=1e-8, start=cold.alpha)
+        near = solve_linear(
+            samples, hinge(1.05 * caps), solver=solver, tol=1e-8, start=1.05 * cold.alpha
+        )
+        outside = solve_linear(
+            samples, hinge(caps), solver=solver, tol=1e-8, start=cold.alpha * 9 - 1
+        )
         assert again.n_iter == 0
         assert again.converged and near.converged and outside.converged
         n_cold, n_near = n_cold + cold.n_iter, n_near + near.n_iter
@@ -256,32 +264,39 @@ def test_start(solver):
 def test_running_out_of_iterations_is_reported(solver):
     X, y = data("cancer")
     samples, caps = LinearSamples(X, y), np.full(y.size, 100.0)
-    solution = solve_linear(samples, caps, solver=solver, tol=1e-12, max_iter=3)
+    solution = solve_linear(samples, hinge(caps), solver=solver, tol=1e-12, max_iter=3)
     assert not solution.converged
     assert solution.n_iter <= 4
     assert solution.certificate.relative_gap > 1e-12
-    best = solve_linear(samples, caps, tol=1e-10)
+    best = solve_linear(samples, hinge(caps), tol=1e-10)
     assert solution.certificate.dual <= best.certificate.primal <= solution.certificate.primal
 
 
 @solvers
 def test_trivial_problems(solver):
     X, y = data("random")
-    nothing = solve_linear(LinearSamples(X, y), np.zeros(y.size), solver=solver)
+    nothing = solve_linear(LinearSamples(X, y), hinge(np.zeros(y.size)), solver=solver)
     assert nothing.converged and nothing.certificate.primal == 0.0 and (nothing.w == 0).all()
-    zeros = solve_linear(LinearSamples(0 * X, y), np.ones(y.size), solver=solver)
+    zeros = solve_linear(LinearSamples(0 * X, y), hinge(np.ones(y.size)), solver=solver)
     assert zeros.converged and zeros.certificate.primal == y.size and (zeros.alpha == 1).all()
     one_class = LinearSamples(X, np.ones(y.size), 1.0)
-    check(one_class, np.ones(y.size), solve_linear(one_class, np.ones(y.size), solver=solver), 1e-6)
+    check(
+        one_class,
+        np.ones(y.size),
+        solve_linear(one_class, hinge(np.ones(y.size)), solver=solver),
+        1e-6,
+    )
     one = LinearSamples(X[:1], y[:1])
-    check(one, np.ones(1), solve_linear(one, np.ones(1), solver=solver), 1e-6)
+    check(one, np.ones(1), solve_linear(one, hinge(np.ones(1)), solver=solver), 1e-6)
 
 
 def test_seed_decides_the_order_of_visits():
     X, y = data("cancer")
     samples, caps = LinearSamples(X, y), np.ones(y.size)
     alphas = [
-        solve_linear(samples, caps, solver="coordinate-descent", tol=1e-4, random_state=seed).alpha
+        solve_linear(
+            samples, hinge(caps), solver="coordinate-descent", tol=1e-4, random_state=seed
+        ).alpha
         for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(alphas[0], alphas[1])
@@ -291,8 +306,8 @@ def test_seed_decides_the_order_of_visits():
 def test_auto_leaves_coordinate_descent_where_it_stalls():
     X, y = data("cancer")
     samples, caps = LinearSamples(X, y), np.full(y.size, 1e4)
-    alone = solve_linear(samples, caps, solver="coordinate-descent", max_iter=1000)
-    auto = solve_linear(samples, caps, max_iter=1000)
+    alone = solve_linear(samples, hinge(caps), solver="coordinate-descent", max_iter=1000)
+    auto = solve_linear(samples, hinge(caps), max_iter=1000)
     assert auto.converged and not alone.converged
 
 
@@ -300,8 +315,8 @@ def test_short_rows_give_the_same_solution():
     X, y = data("wine")
     thin = np.where(np.abs(X) > 1.2, X, 0.0)
     caps = np.full(y.size, 2.0)
-    dense = solve_linear(LinearSamples(thin, y, 1.0), caps, tol=1e-10)
-    short = solve_linear(LinearSamples(thin, y, 1.0, compress(thin)), caps, tol=1e-10)
+    dense = solve_linear(LinearSamples(thin, y, 1.0), hinge(caps), tol=1e-10)
+    short = solve_linear(LinearSamples(thin, y, 1.0, compress(thin)), hinge(caps), tol=1e-10)
     assert compress(thin) is not None
     assert (
         abs(short.certificate.primal - dense.certificate.primal) <= 2e-10 * dense.certificate.primal
@@ -329,7 +344,7 @@ def test_data_of_any_size_end_in_numbers(solver, scale):
     X = scale * np.random.default_rng(0).normal(size=(4, 1))
     samples = LinearSamples(X, np.array([-1.0, -1.0, 1.0, 1.0]), 1.0)
     for tol in (1e-6, 1e-15):
-        solution = solve_linear(samples, np.ones(4), solver=solver, tol=tol, max_iter=2000)
+        solution = solve_linear(samples, hinge(np.ones(4)), solver=solver, tol=tol, max_iter=2000)
         assert np.isfinite(
             [solution.certificate.primal, solution.certificate.dual, solution.certificate.gap]
         ).all()
@@ -372,7 +387,7 @@ def test_a_free_intercept_is_that_of_a_conic_solver(solver, name, loss, C):
     sizes = np.where(exist, losses.sizes, 0.0) * (0.5 if squared else 1.0)
     total = sizes @ (short**2 if squared else short)
     best = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + total)).solve(solver=cp.CLARABEL)
-    found = solve_linear(rows, losses, intercept="free", solver=solver, tol=1e-8)
+    found = solve_linear(rows, losses, free=True, solver=solver, tol=1e-8)
     assert found.converged
     short = np.maximum(losses.thresholds - rows.margins(found.w) - found.b * rows.y, 0.0)
     primal = 0.5 * found.w @ found.w + sizes @ (short**2 if squared else short)
@@ -390,28 +405,28 @@ def test_screening_with_a_free_intercept_decides_nothing_wrong(loss):
     X, y = data("cancer")
     losses = loss(caps_for(y, 0.3, True))
     samples = LinearSamples(X, y)
-    best = solve_linear(samples, losses, intercept="free", tol=1e-12)
+    best = solve_linear(samples, losses, free=True, tol=1e-12)
     margins, exist = best.margins + best.b * y, losses.caps > 0.0
     for tol in (0.3, 1e-2, 1e-4, 1e-6):
-        found = solve_linear(samples, losses, intercept="free", tol=tol)
+        found = solve_linear(samples, losses, free=True, tol=tol)
         state = SampleState(samples, losses, found.alpha, free=True)
         state.screen()
         assert (margins > 1.0 - 1e-9)[(state.codes == ZERO) & exist].all()
         assert (margins < 1.0 + 1e-9)[state.codes == LINEAR].all()
     assert (state.codes[exist] != 0).sum() > 0.5 * exist.sum()
-    fixed = solve_linear(samples, losses, intercept="free", fixed=state.codes, tol=1e-10)
+    fixed = solve_linear(samples, losses, free=True, fixed=state.codes, tol=1e-10)
     assert fixed.converged
     assert fixed.certificate.primal == pytest.approx(best.certificate.primal, rel=1e-9)
 
 
-@pytest.mark.parametrize("intercept", ["none", "free"])
-def test_a_start_from_another_C_takes_few_newton_steps(intercept):
+@pytest.mark.parametrize("free", [False, True])
+def test_a_start_from_another_C_takes_few_newton_steps(free):
     X, y = data("cancer")
     samples = LinearSamples(X, y)
-    how = {"intercept": intercept, "solver": "second-order"}
-    known = solve_linear(samples, np.full(y.size, 1.0), tol=1e-8, **how)
-    cold = solve_linear(samples, np.full(y.size, 1.1), **how)
-    warm = solve_linear(samples, np.full(y.size, 1.1), start=1.1 * known.alpha, **how)
+    how = {"free": free, "solver": "second-order"}
+    known = solve_linear(samples, hinge(np.full(y.size, 1.0)), tol=1e-8, **how)
+    cold = solve_linear(samples, hinge(np.full(y.size, 1.1)), **how)
+    warm = solve_linear(samples, hinge(np.full(y.size, 1.1)), start=1.1 * known.alpha, **how)
     assert warm.converged and 2 * warm.n_iter < cold.n_iter
 
 
