@@ -257,9 +257,6 @@ class LinearSamples:
         return full and self.X.dtype == np.float64
 
 
-_NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)
-
-
 def compress(X: Any) -> sparse.csr_array | None:
     """Return dense data as CSR if that is half as large or less; None otherwise."""
     if sparse.issparse(X):
@@ -284,7 +281,7 @@ def flat_rows(X: Any) -> tuple:
     the last two are empty.
     """
     if not sparse.issparse(X):
-        return X.reshape(-1), _NO_COLUMNS, _NO_STARTS, X.shape[1]
+        return X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int32), X.shape[1]
     places = np.promote_types(X.indices.dtype, X.indptr.dtype)
     columns, starts = (np.ascontiguousarray(part, places) for part in (X.indices, X.indptr))
     unsigned = np.uint32 if places.itemsize == 4 else np.uint64

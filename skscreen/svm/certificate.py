@@ -20,8 +20,6 @@ import numpy as np
 from skscreen._compiled import svm as loops
 from skscreen.samples.losses import SampleLosses
 
-_NONE = np.empty(0)
-
 # Relative tolerances below which the primal value has to be known precisely.
 _FINE = 1e-6
 
@@ -76,7 +74,7 @@ class Box:
     @cached_property
     def arrays(self) -> tuple:
         """What compiled loops take."""
-        shifts = _NONE if self.shifts is None else self.shifts
+        shifts = np.empty(0) if self.shifts is None else self.shifts
         return self.target, self.low, self.high, shifts, self.free, self.outer_sum
 
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:

@@ -151,11 +151,6 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
         return hasattr(self, "dual_coef_")
 
 
-# Rounding errors of scores, relative to the size of their terms, and the largest that may hide a
-# score: the terms are sums over all support vectors, whose errors mostly cancel.
-_TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
-
-
 class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     """Base of the support vector classifiers."""
 
@@ -279,7 +274,10 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
             lengths = self._kernel.lengths(X, self.support_vectors_)
             longest = self._longest if self.fit_intercept else 0.0
             sizes = np.maximum(lengths, longest)[:, None] * sizes
-        return np.atleast_2d(np.minimum(_TIE * (sizes + np.abs(self.intercept_)), _MOST_NOISE))
+        # The terms are sums over all support vectors, whose errors mostly cancel: no score above
+        # 1e-8 is taken for noise.
+        errors = 8.0 * EPS * (sizes + np.abs(self.intercept_))
+        return np.atleast_2d(np.minimum(errors, 1e-8))
 
     def _raw_scores(self, X) -> np.ndarray:
         if not self._one_against_one or self._kernel.name == "linear":

@@ -14,9 +14,6 @@ import numpy as np
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.losses import SampleLosses
 
-# Number of samples whose margins are enough, as a rule, to see that C is larger than C_min.
-_LOOKED_AT = 64
-
 
 class FirstPiece:
     """Solutions at small C, of losses at C = 1; `signs` (n,) are labels of a free intercept."""
@@ -54,7 +51,7 @@ class FirstPiece:
         return np.where(at_kink, leaves, margins / np.where(at_kink, 1.0, thresholds))
 
     def ends_before(self, C: float) -> bool:
-        """Whether C > C_min; a few margins usually suffice, without a product with all samples.
+        """Whether C > C_min; 64 margins usually suffice, without a product with all samples.
 
         For a kernel matrix that is not in memory this product would cost a fifth of a fit.
         """
@@ -62,7 +59,7 @@ class FirstPiece:
             return True
         if "C_min" not in vars(self):
             n = self._samples.n
-            some = np.unique(np.linspace(0, n - 1, min(_LOOKED_AT, n), dtype=np.int64))
+            some = np.unique(np.linspace(0, n - 1, min(64, n), dtype=np.int64))
             margins = self._samples.some_margins(some, self.alpha)
             if C * float(self._inverses(margins, self._losses.thresholds[some]).max()) > 1.0:
                 return True

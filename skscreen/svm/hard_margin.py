@@ -26,12 +26,6 @@ from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.uncertified import NO_HARD_MARGIN
 
-# Factor from one C to the next, and first and last C in units of 1 / |z|^2.
-_STEP, _LAST = 100.0, 1e16
-
-# Share of their bounds that dual variables without losses stay below.
-_INSIDE = 0.5
-
 # Margin, relative to the length of the samples, that double precision cannot tell from zero.
 _NONE = 1e-7
 
@@ -57,8 +51,8 @@ def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> S
     """Return the solution of a regression without any loss, caps (n,) at C = 1, or refuse it."""
     for found, _ in _growing(solver, tol):
         # It is that of every C whose dual variables are below their bounds: there losses cost more
-        # than they save.
-        if np.all(found.alpha <= _INSIDE * found.C * caps):
+        # than they save. Rounding errors reach no further than half of them.
+        if np.all(found.alpha <= 0.5 * found.C * caps):
             return replace(found, C=math.inf)
     raise ValueError(
         "C=inf needs a function within epsilon of all targets, and there is none for this X and y, "
@@ -70,7 +64,7 @@ def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> S
 def _growing(solver: SamplePathSolver, tol: float) -> Iterator[tuple[SampleSolution, bool]]:
     """Yield solutions for growing C, with the steps of all of them, and whether it is the last."""
     square = float(solver.samples.norms.max()) ** 2
-    C, last = (factor / max(square, EPS) for factor in (1.0, _LAST))
+    C, last = (factor / max(square, EPS) for factor in (1.0, 1e16))
     n_iter, history = 0, tuple[ScreeningEvent, ...]()
     while True:
         found = solver.solve(C, tol)
@@ -80,7 +74,7 @@ def _growing(solver: SamplePathSolver, tol: float) -> Iterator[tuple[SampleSolut
         yield replace(found, n_iter=n_iter, history=history), C >= last
         if C >= last:
             return
-        C = min(C * _STEP, last)
+        C = min(100.0 * C, last)
 
 
 def _feasible(

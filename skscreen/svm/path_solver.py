@@ -32,14 +32,8 @@ _FEW, _MANY_DIGITS = 1000, 1e-8
 # Errors of margins that solvers take for exact ones, in EPS sum(alpha |z|) |z_i|.
 _EXACT = 32.0
 
-# Rounding errors of the sums of a certificate, relative to the objective, in EPS.
-_SUMMED = 4.0
-
 # Relative error of an objective, by margins, from which on these are computed more precisely.
 _LAST_DIGIT = 1e-9
-
-# Tiny length, or square, that avoids division by zero.
-_TINY = 1e-300
 
 # Margins of a sum of samples are recomputed after changes of this many times its length.
 _MOST_SUMMED = 4.0
@@ -292,7 +286,7 @@ class SamplePathSolver:
         at_bound, rho = alpha >= before, ratio
         n_bound, n_used = np.count_nonzero(at_bound), np.count_nonzero(alpha)
         if ratio > 1.0 and 2 * n_bound < n_used and not self._losses.smooth:
-            square = max(float(alpha @ known.margins), _TINY)
+            square = max(float(alpha @ known.margins), 1e-300)
             rho = min(max(float(self._losses.thresholds @ alpha) / square, 1.0), ratio)
         start = np.minimum(rho * alpha, caps)
         if rho == ratio:
@@ -335,7 +329,8 @@ def _measured(
     own = samples.combine(alpha)
     apart = float(np.linalg.norm(w - own))
     primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
-    gap = slackness + 0.5 * apart**2 + _SUMMED * EPS * primal
+    # Sums have rounding errors.
+    gap = slackness + 0.5 * apart**2 + 4.0 * EPS * primal
     return replace(solution, certificate=Certificate(primal, dual, gap), apart=apart)
 
 

@@ -19,9 +19,6 @@ from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution, weights_of
 
-# Share of `eps` that the duality gap of the solutions may use up.
-_GAP_SHARE = 0.01
-
 
 @dataclass(frozen=True)
 class JointSolution:
@@ -160,7 +157,8 @@ def _solved(model, steps: Iterator[tuple], total: int | None, callbacks) -> tupl
 
 def _eps_steps(paths: Paths, eps: float, C_max: float, tol: float) -> Iterator[tuple]:
     """Solve along a path with `eps`; yields solutions, and the share of the path that is done."""
-    C, tol = min(paths.C_start, C_max), min(tol, _GAP_SHARE * eps)
+    # Duality gaps may use up a hundredth of `eps`.
+    C, tol = min(paths.C_start, C_max), min(tol, 0.01 * eps)
     way, shortest = math.log(C_max / C), 1.0 + 0.5 * math.sqrt(eps)
     # An accurate solution is good up to (1 + sqrt(eps)) C and further, see `eps_limit`.
     if way / math.log1p(math.sqrt(eps)) > MOST_VALUES:

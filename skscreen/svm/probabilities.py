@@ -16,9 +16,6 @@ from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
 from skscreen.svm.problem import SVMProblem
 
-# Folds whose scores a sigmoid is fitted to; range of probabilities; steps and change of coupling.
-_FOLDS, _LEAST, _STEPS, _CHANGE = 5, 1e-7, 100, 1e-5
-
 
 class ProbabilitiesMixin:
     """Base of classifiers with the parameter `probability` of `SVC`."""
@@ -113,8 +110,9 @@ def sigmoids(model: Any, problem: SVMProblem) -> np.ndarray:
 
 
 def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
+    """Return A and B for one problem, by the scores of five folds."""
     scores, pairwise = np.empty(rows.size), model.kernel == "precomputed"
-    for held in np.array_split(rng.permutation(rows.size), _FOLDS):
+    for held in np.array_split(rng.permutation(rows.size), 5):
         rest = np.setdiff1d(np.arange(rows.size), held)
         if held.size == 0:
             continue
@@ -129,7 +127,7 @@ def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
 
 def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> np.ndarray:
     """Return probabilities (n, n_classes) from scores (n, n_problems), by what `sigmoids` found."""
-    p = np.clip(expit(-(of[:, 0] * scores + of[:, 1])), _LEAST, 1.0 - _LEAST)
+    p = np.clip(expit(-(of[:, 0] * scores + of[:, 1])), 1e-7, 1.0 - 1e-7)
     if p.shape[1] == 1:
         return np.hstack([1.0 - p, p])
     return coupled(p) if one_against_one else p / p.sum(axis=1, keepdims=True)
@@ -140,7 +138,7 @@ def coupled(p: np.ndarray) -> np.ndarray:
 
     The second method of T.-F. Wu, C.-J. Lin, R. C. Weng (2004), Probability estimates for
     multi-class classification by pairwise coupling, JMLR 5: minimises the sum of
-    (r_ji q_i - r_ij q_j)^2 over q of sum 1, by Algorithm 2 with equation (47).
+    (r_ji q_i - r_ij q_j)^2 over q of sum 1, by Algorithm 2 with equation (47). Limits are LIBSVM's.
     """
     n, k = len(p), int(0.5 + np.sqrt(0.25 + 2.0 * p.shape[1]))
     first, second = np.triu_indices(k, 1)
@@ -149,10 +147,10 @@ def coupled(p: np.ndarray) -> np.ndarray:
     Q = -r.transpose(0, 2, 1) * r
     Q[:, np.arange(k), np.arange(k)] = (r**2).sum(axis=1)
     q = np.full((n, k), 1.0 / k)
-    for _ in range(max(_STEPS, k)):
+    for _ in range(max(100, k)):
         Qq = np.einsum("nij,nj->ni", Q, q)
         square = (q * Qq).sum(axis=1)
-        if np.abs(Qq - square[:, None]).max(initial=0.0) < _CHANGE / k:
+        if np.abs(Qq - square[:, None]).max(initial=0.0) < 1e-5 / k:
             break
         for i in range(k):
             step = (square - Qq[:, i]) / Q[:, i, i]

@@ -45,9 +45,6 @@ from skscreen.svm.stored import StoredFit, is_worth_keeping
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
-# Entries of sparse rows up to which they are made dense where no kernel values are needed.
-_FEW_ENTRIES = 2**14
-
 # Samples up to which one call solves all one-vs-one problems, and that of two classes.
 _FEW, _SMALL = 2000, 1000
 
@@ -293,7 +290,7 @@ def build(
 
 def as_solved(X: Any, kernel: Kernel) -> Any:
     """Return samples, few sparse ones dense: for the same solution as of dense samples."""
-    most = _FEW_ENTRIES if kernel.name == "linear" else FEW_ENTRIES
+    most = 2**14 if kernel.name == "linear" else FEW_ENTRIES
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
 
 

@@ -25,9 +25,6 @@ from skscreen.svm.solvers.linear.solve import is_narrow, solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.uncertified import GuardedSolver, UncertifiedSolver
 
-# Upper limit of tol, so that products with it stay finite.
-_LARGEST_TOL = 1e100
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -175,7 +172,8 @@ class SampleSet:
         how: dict[str, Any] = {
             "free": settings.free,
             "screening": settings.screening is not None,
-            "tol": min(tol, _LARGEST_TOL),
+            # Products with it stay finite.
+            "tol": min(tol, 1e100),
             "start": start,
             "fixed": codes,
         }

@@ -12,14 +12,10 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 # C, dual variables, their margins if known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
-# Numbers of samples, and of entries of X, up to which a fit takes less time than reading and
-# writing a file, some milliseconds.
-_FEW, _LITTLE = 150, 2**15
-
 
 def is_worth_keeping(X: Any) -> bool:
-    """Whether fits of these samples take long enough for a store to save time."""
-    return X.shape[0] > _FEW or X.shape[0] * X.shape[1] > _LITTLE
+    """Whether fits of these samples take longer than reading and writing a file."""
+    return X.shape[0] > 150 or X.shape[0] * X.shape[1] > 2**15
 
 
 class StoredFit:

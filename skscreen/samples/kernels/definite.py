@@ -17,14 +17,8 @@ from skscreen.core.memory import check_memory
 # Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
 INDEFINITE = 1e-7
 
-# Number of samples whose eigenvalues are checked first, to refuse a wrong matrix early.
-_PROBE = 256
-
 # Rows that are compared at a time.
 _BLOCK = 256
-
-# Share of an eigenvalue that is added for its rounding errors.
-_MARGIN = 1e-9
 
 
 class IndefiniteError(ValueError):
@@ -88,7 +82,8 @@ def made_definite(K: np.ndarray, *, free: bool, shift: bool) -> DefiniteMatrix:
     """Return a definite matrix (n, n), for sums of zero where `free`; refuse it without `shift`."""
     check_memory(3.0 * K.nbytes, f"The eigenvalues of {len(K):,} samples", "Use fewer samples.")
     if not shift:
-        some = np.linspace(0, len(K) - 1, min(len(K), _PROBE)).astype(np.int64)
+        # The eigenvalues of a few samples refuse a wrong matrix early.
+        some = np.linspace(0, len(K) - 1, min(len(K), 256)).astype(np.int64)
         missing(_centred(K[np.ix_(some, some)]) if free else K[np.ix_(some, some)], shift)
     means = K.mean(axis=0) if free else None
     K = _centred(K) if free else np.array(K, dtype=np.float64)
@@ -110,4 +105,5 @@ def missing(K: np.ndarray, shift: bool) -> float:
         return 0.0
     if not shift:
         raise IndefiniteError(indefinite_message(f"eigenvalue {smallest:.3g} on {len(K)} samples"))
-    return -smallest + _MARGIN * size
+    # Eigenvalues have rounding errors.
+    return -smallest + 1e-9 * size

@@ -8,13 +8,8 @@ from scipy.spatial.distance import cdist
 
 from skscreen.core.floats import EPS
 
-# Errors of the exponent of an RBF kernel above which distances are computed by differences, and
-# above which sparse rows, which only have products, are refused.
-_INEXACT, _USELESS = 1e-10, 1e-8
-
-# Size of a block of rows for the processor's cache, and number of rows of a block of distances that
-# are mirrored.
-_IN_CACHE, _BLOCK = 2**15, 256
+# Number of rows of a block of distances that are mirrored.
+_BLOCK = 256
 
 
 def squared_distances(
@@ -64,14 +59,17 @@ def rbf_of_distances(D: np.ndarray, gamma: float, out: np.ndarray) -> np.ndarray
 
 
 def lost_digits(square: float, gamma: float, is_sparse: bool) -> tuple[float, bool]:
-    """Return the error of gamma |a - b|^2 by products at such squares, and whether it counts."""
+    """Return the error of gamma |a - b|^2 by products at such squares, and whether it counts.
+
+    Where it does differences have to be taken, which sparse rows do not have.
+    """
     lost = EPS * gamma * square
-    if is_sparse and lost > _USELESS:
+    if is_sparse and lost > 1e-8:
         raise ValueError(
             f"X has rows of length {np.sqrt(square):.2g}, and with gamma={gamma:.2g} the "
             "distances of sparse rows lose too many digits: centre X, or rescale it."
         )
-    return lost, lost > _INEXACT
+    return lost, lost > 1e-10
 
 
 def near_origin(*sets) -> tuple:
@@ -105,5 +103,6 @@ def _from_products(P: np.ndarray, squares_A, squares_B) -> None:
 
 
 def _in_cache(matrix: np.ndarray):
-    n_rows = max(_IN_CACHE // max(matrix.shape[1], 1), 1)
+    """Yield blocks of rows that stay in the processor's cache."""
+    n_rows = max(2**15 // max(matrix.shape[1], 1), 1)
     return (slice(first, first + n_rows) for first in range(0, len(matrix), n_rows))

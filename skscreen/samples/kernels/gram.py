@@ -35,20 +35,6 @@ _BLOCK = 256
 # Samples from which products in tiles are faster than a matrix in memory.
 BY_BLOCKS = 2000
 
-# Most features of sparse rows that are made dense.
-_WIDEST = 4096
-# Bytes for each of their entries: copies in double and single precision.
-_BYTES_DENSE = 28.0
-
-# Relative errors of kernel values that are computed here.
-_EXACT = 1e-14
-
-# Samples of a block that tells what kind of matrix it is part of.
-_PROBE = 256
-
-# Mean kernel value, over that of the diagonal, below which a matrix is next to a unit matrix.
-_NARROW = 0.05
-
 
 class Shared(Protocol):
     """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
@@ -76,7 +62,8 @@ class Gram:
     ):  # fmt: skip
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.n = kernel, self.X.shape[0]
-        self._probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
+        # A block of these samples tells what kind of matrix it is part of.
+        self._probe = np.linspace(0, self.n - 1, min(self.n, 256)).astype(np.int64)
         if kernel.name == "rbf":
             (self.X,) = near_origin(self.X)
             self._squares = square_norms(self.X)
@@ -111,10 +98,11 @@ class Gram:
     def blocks(self) -> KernelBlocks:
         """What computes products in tiles."""
         small = float(self.diagonal.max(initial=0.0)) <= LARGEST_SINGLE
-        full = not sparse.issparse(self.X) or self.X.shape[1] <= _WIDEST
+        full = not sparse.issparse(self.X) or self.X.shape[1] <= 4096
         if full and sparse.issparse(self.X):
             what = f"{self.n:,} sparse rows made dense"
-            nbytes = _BYTES_DENSE * self.n * self.X.shape[1]
+            # Copies in double and in single precision.
+            nbytes = 28.0 * self.n * self.X.shape[1]
             check_memory(nbytes, what, "Use fewer samples.")
         kernel = self.kernel
         if kernel.name == "rbf" and full:
@@ -133,7 +121,7 @@ class Gram:
         probe = self._probe
         values = np.empty((probe.size, probe.size), np.float32)
         self.blocks.block(probe, probe, values)
-        return float(np.abs(values).mean()) > _NARROW * float(self.diagonal[probe].mean())
+        return float(np.abs(values).mean()) > 0.05 * float(self.diagonal[probe].mean())
 
     def dot(
         self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
@@ -236,7 +224,7 @@ class Gram:
         """Relative errors of the values, which may be of single precision where they are given."""
         if self.kernel.name == "precomputed":
             return INDEFINITE
-        return max(_EXACT, self._lost if self.kernel.name == "rbf" else 0.0)
+        return max(1e-14, self._lost if self.kernel.name == "rbf" else 0.0)
 
     @property
     def computed_error(self) -> float:

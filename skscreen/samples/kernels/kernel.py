@@ -33,10 +33,6 @@ FEW_ENTRIES = 2**18
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
 
-# Least number of kernel values and largest number of features for tiles, rows at a time, and factor
-# of errors in single precision that allows for those in double precision.
-_MANY, _WIDEST, _ROWS, _SURE = 2**18, 1000, 8192, 1.01
-
 
 @dataclass(frozen=True)
 class KernelFunction:
@@ -105,17 +101,18 @@ class Kernel:
         out, everyone = np.empty(X.shape[0]), np.arange(coef.size)
         for part, blocks in self._blocks(X, support_vectors):
             scores, errors = blocks.dot(everyone, coef, np.arange(blocks.n))
-            # Those whose sign might be another in double precision are computed in it.
-            unsure = np.flatnonzero(np.abs(scores + b) <= _SURE * errors)
+            # Those whose sign might be another in double precision, which has errors too, are
+            # computed in it.
+            unsure = np.flatnonzero(np.abs(scores + b) <= 1.01 * errors)
             scores[unsure] = blocks.dot(everyone, coef, unsure, double=True)[0]
             out[part] = scores + b
         return out
 
     def _in_tiles(self, X, support_vectors) -> bool:
-        """Whether the kernel is faster in tiles."""
+        """Whether the kernel is faster in tiles: many values of rows that are not very wide."""
         n, d = X.shape
         known = self.name == "rbf" or self.is_power
-        return known and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
+        return known and d <= 1000 and n * support_vectors.shape[0] >= 2**18
 
     @property
     def is_power(self) -> bool:
@@ -128,7 +125,7 @@ class Kernel:
 
     def _blocks(self, X, support_vectors) -> Iterator[tuple[slice, RBFBlocks | PolyBlocks]]:
         """Yield parts of the rows of X, and products with the support vectors."""
-        parts = gen_batches(X.shape[0], _ROWS)
+        parts = gen_batches(X.shape[0], 8192)
         if self.name == "poly":
             settings = self.gamma, self.degree, self.coef0
             rows = PolyRows(support_vectors, *settings)

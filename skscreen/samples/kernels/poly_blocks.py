@@ -22,12 +22,8 @@ from sklearn.utils import gen_batches
 
 from skscreen.samples.kernels.kernel_blocks import UNIT, UNIT_SINGLE, parted, product_in_parts
 
-# Rows and columns of a tile in single and in double precision, and rows whose weighted sum is in
-# its precision: those of a tile are a multiple of them.
-_TILE, _TILE_DOUBLE, _SUMMED = 512, 256, 32
-
-# s^p, over its median, above which rows take part in double precision.
-_FAR = 1000.0
+# Rows whose weighted sum is in the precision of a tile: those of a tile are a multiple of them.
+_SUMMED = 32
 
 # In units: errors of an inner product beside those of its terms, and of a power; of weights and
 # of sums of `_SUMMED` rows. Products of errors with each other.
@@ -57,7 +53,8 @@ class PolyRows:
             rows *= shorter[:, None]
         self._rows, self._single = rows, rows.astype(np.float32)
         self.sizes = lengths**self.degree
-        self.far = self.sizes > _FAR * np.median(self.sizes) if self.n else np.zeros(0, np.bool_)
+        # Far longer rows than most take part in double precision.
+        self.far = self.sizes > 1e3 * np.median(self.sizes) if self.n else np.zeros(0, np.bool_)
 
     def kinds(self, index: np.ndarray) -> list[np.ndarray]:
         """Return where samples are near, and where they are far."""
@@ -136,7 +133,8 @@ class PolyBlocks:
         """Yield tiles of the kernel between rows of length 1."""
         if not (I.size and J.size):
             return
-        size, dtype = (_TILE_DOUBLE, np.float64) if double else (_TILE, np.float32)
+        # Rows and columns of a tile.
+        size, dtype = (256, np.float64) if double else (512, np.float32)
         memory = np.empty((2, size * size), dtype)
         parts = [(rows, self.A.left(I[rows], double)) for rows in gen_batches(I.size, size)]
         # Few rows have wide tiles.

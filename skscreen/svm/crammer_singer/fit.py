@@ -12,9 +12,6 @@ from skscreen.svm.crammer_singer.solve import solve
 from skscreen.svm.problem import SVMProblem, as_solved
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Sweeps that ordinary data do not reach.
-_MOST = 100_000
-
 
 def joint_solutions(model: Any, problem: SVMProblem, C: float) -> list[SampleSolution]:
     """Return what the classes have of the one solution, all with its certificate.
@@ -27,7 +24,8 @@ def joint_solutions(model: Any, problem: SVMProblem, C: float) -> list[SampleSol
     X = as_solved(of_rows(problem.X, labels.rows, False), problem.kernel)
     bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
     samples = LinearSamples(X, np.ones(X.shape[0]), bias)
-    most = _MOST if model.max_iter is None else model.max_iter
+    # Sweeps that ordinary data do not reach.
+    most = 100_000 if model.max_iter is None else model.max_iter
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     own = labels.codes.astype(np.int64)
     found = solve(samples, own, C * labels.weights, model.tol, most, seed)

@@ -13,9 +13,6 @@ from skscreen.svm.l1.solve import L1Problem, L1Solution
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Newton steps and sweeps that ordinary data do not reach.
-_MOST = 100_000
-
 
 class L1Fits:
     """Fits of the two-class problems of the same samples, for a model with the squared hinge."""
@@ -38,7 +35,8 @@ class L1Fits:
                 f"X (with intercept_scaling) has values of {largest:g}, and products of values "
                 f"above {LARGEST:g} may overflow: rescale X."
             )
-        self._most = _MOST if model.max_iter in (None, -1) else model.max_iter
+        # Newton steps and sweeps that ordinary data do not reach.
+        self._most = 100_000 if model.max_iter in (None, -1) else model.max_iter
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]
         self.problems = [

@@ -26,8 +26,6 @@ _MOST_ENTRIES = 100_000
 
 # Ridge, relative to the mean diagonal entry, for singular matrices (repeated samples).
 _RIDGE = 1e-11
-# Steps of iterative refinement that remove the effect of the ridge.
-_REFINEMENTS = 3
 
 # Relative gap below which no system is solved.
 _EXACT = 1e-12
@@ -89,7 +87,8 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
     if signs is not None:
         y, excess = signs[E], -float(signs @ alpha)
         along = cho_solve(factor, y, check_finite=False)
-    for _ in range(_REFINEMENTS):
+    # Iterative refinement removes the effect of the ridge.
+    for _ in range(3):
         residual = rest - Q @ x
         if signs is None:
             x = x + cho_solve(factor, residual, check_finite=False)

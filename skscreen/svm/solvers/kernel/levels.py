@@ -26,11 +26,6 @@ _BAND, _FEWEST = 3, 300
 # A level starts from the solution before if this share of it is inside the new bounds.
 _KEPT = 0.5
 
-# Halvings of the interval of an intercept.
-_HALVINGS = 40
-# Least width of a band of slopes.
-_NARROW = 1e-12
-
 
 def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> Point:
     """Return a point on all samples, from nested subsets of them, of these sizes."""
@@ -65,7 +60,7 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
         values, more = engine.scores(new, beta, new, before=same)
         return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
     size = min(max(_BAND * np.count_nonzero(free), _FEWEST), engine.least, new.size) - 1
-    band = max(np.partition(np.abs(g), size)[size], _NARROW)
+    band = max(np.partition(np.abs(g), size)[size], 1e-12)
     # The sum is what a penalised intercept is a multiple of.
     total = float(point.beta.sum()) if box.free or engine.square_bias else None
     return engine.point(new, _by_scores(g, band, box, total))
@@ -100,7 +95,7 @@ def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.
         return point(0.0)
     # For this sum g is shifted by a constant, found by bisection.
     low, high = g.min() - band, g.max() + band
-    for _ in range(_HALVINGS):
+    for _ in range(40):
         b = 0.5 * (low + high)
         low, high = (b, high) if point(b).sum() > total else (low, b)
     return box.balanced(point(b))

@@ -14,13 +14,13 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Largest rank, and the largest one as a share of the samples.
-_LARGEST, _SHARE = 300, 0.125
-
 
 def factor(gram: Gram | Places) -> np.ndarray | None:
-    """Return L of shape (n, rank) with K = L L' up to rounding errors, None if the rank is high."""
-    n, most = gram.n, min(_LARGEST, int(_SHARE * gram.n) + 1)
+    """Return L of shape (n, rank) with K = L L' up to rounding errors, None if the rank is high.
+
+    That is above 300 or an eighth of the samples.
+    """
+    n, most = gram.n, min(300, gram.n // 8 + 1)
     everyone, row = np.arange(n), np.empty((1, n))
     left, L = gram.diagonal.copy(), np.empty((most, n))
     # Values that are given may have the rounding errors of single precision.

@@ -23,9 +23,6 @@ from skscreen.svm.solvers.kernel.block_newton import newton_step
 # the factor.
 LARGEST = 16_000
 
-# Least K_ii: a sample at the origin moves to a bound at once.
-_TINIEST = 1e-30
-
 # Share of the largest violation that a solve leaves, if not less is asked for.
 _LEFT = 0.03
 
@@ -76,7 +73,8 @@ class WorkingSets:
         own = self.diagonal[W] + (0.0 if box.shifts is None else box.shifts)
         own = own if missing is None else own - 2.0 * missing
         diagonal = np.ones(n, K.dtype)
-        diagonal[:m] = np.maximum(own / unit, _TINIEST)
+        # A sample at the origin moves to a bound at once.
+        diagonal[:m] = np.maximum(own / unit, 1e-30)
         if not np.array_equal(W, self._known):
             K[:, m:] = 0.0
             both = None if missing is None else (missing, missing)
