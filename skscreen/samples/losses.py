@@ -82,22 +82,13 @@ class SampleLosses:
 
 def hinge(caps: np.ndarray) -> SampleLosses:
     """Return the hinge losses C_i (1 - m_i)_+; a sample of C_i = 0 does not exist."""
-    caps = _checked(caps)
     return SampleLosses(np.ones(caps.size), caps, np.zeros(caps.size))
 
 
 def squared_hinge(factors: np.ndarray) -> SampleLosses:
     """Return the losses C_i (1 - m_i)_+^2, without caps; a sample of C_i = 0 does not exist."""
-    factors = _checked(factors)
     exists = factors > 0.0
     # Weights so small are refused by who knows C.
     with np.errstate(over="ignore"):
         shifts = np.divide(0.5, factors, out=np.zeros(factors.size), where=exists)
     return SampleLosses(np.ones(factors.size), np.where(exists, np.inf, 0.0), shifts)
-
-
-def _checked(factors: np.ndarray) -> np.ndarray:
-    factors = np.ascontiguousarray(factors, dtype=np.float64)
-    if not np.all(np.isfinite(factors) & (factors >= 0.0)):
-        raise ValueError("C must be finite and not negative")
-    return factors

@@ -280,9 +280,9 @@ def build(
 
     `once`: for one C alone. `chosen` are `gamma` and `epsilon` in the place of the estimator's.
     """
-    X, y, function = with_kernel(model, *validated(model, X, y))
+    X, y = validated(model, X, y)
     division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))
-    kernel = kernel_of(model, X, division.labels, chosen.get("gamma"), function)
+    X, kernel = with_kernel(model, X, division.labels, chosen.get("gamma"))
     with at_most(model.n_jobs):
         data, settings = TrainingSet(X, division, kernel), settings_of(model, store, once)
         return SVMProblem(data, settings, shared)
@@ -338,14 +338,6 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
     return X, y
 
 
-def with_kernel(model: Any, X: Any, y: Any) -> tuple:
-    """Return samples, or the matrix between them of a function, and this function, or None."""
-    if not callable(model.kernel):
-        return X, y, None
-    function = KernelFunction(model.kernel, own(X))
-    return function.matrix(), y, function
-
-
 def asked(model: Any, kernel: Kernel, X: Any) -> Any:
     """Return samples to predict as the kernel of an estimator takes them."""
     function = kernel.function
@@ -356,21 +348,21 @@ def asked(model: Any, kernel: Kernel, X: Any) -> Any:
     return function.to_training(X)
 
 
-def kernel_of(
-    model: Any,
-    X: Any,
-    known: Labels | Targets,
-    gamma: float | str | None = None,
-    function: KernelFunction | None = None,
-) -> Kernel:
-    """Return the kernel of an estimator on samples of which some take part; see `build`."""
-    if function is not None:
-        return Kernel("precomputed", 1.0, model.degree, float(model.coef0), function)
+def with_kernel(
+    model: Any, X: Any, known: Labels | Targets, gamma: float | str | None = None
+) -> tuple[Any, Kernel]:
+    """Return samples, of which some take part, and the kernel of an estimator; see `build`.
+
+    The samples of a function are known by its matrix.
+    """
+    if callable(model.kernel):
+        function = KernelFunction(model.kernel, own(X))
+        return function.matrix(), Kernel("precomputed", function=function)
     value = 1.0
     if model.kernel in KERNELS_WITH_GAMMA:
         gamma = model.gamma if gamma is None else gamma
         value = gamma_value(gamma, of_rows(X, known.rows, False), known.repetitions)
-    return Kernel(model.kernel, value, model.degree, float(model.coef0))
+    return X, Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
 def settings_of(model: Any, store: Store | None, once: bool) -> Settings:

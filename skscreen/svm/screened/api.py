@@ -18,7 +18,6 @@ from skscreen.svm.problem import (
     LOSSES,
     as_solved,
     has_free_intercept,
-    kernel_of,
     settings_of,
     validated,
     with_kernel,
@@ -190,7 +189,7 @@ def screen_samples(
         intercept="free" if mode == "free" else "penalised", random_state=0, **settings,
     )  # fmt: skip
     model._validate_params()
-    X, y, function = with_kernel(model, *validated(model, X, y))
+    X, y = validated(model, X, y)
     if kernel is None or model.kernel != "precomputed":
         _check_features(reference, model)
     labels = check_labels(X, y, sample_weight, model.class_weight)
@@ -200,7 +199,7 @@ def screen_samples(
             "estimator."
         )
     division = divided(labels, division_name)
-    kernel = kernel_of(model, X, labels, _gamma(reference, X, model), function)
+    X, kernel = with_kernel(model, X, labels, _gamma(reference, model))
     problems, lacks = [], []
     for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
         found, lack = _decided(model, division, k, samples, known, tests)
@@ -268,7 +267,7 @@ def _check_features(reference, model: ScreenedSVC) -> None:
         )
 
 
-def _gamma(reference, X, model: ScreenedSVC) -> float | str:
+def _gamma(reference, model: ScreenedSVC) -> float | str:
     """Return the gamma of the problem: a fitted reference may know the number."""
     gamma = model.gamma
     if gamma != "scale" or not isinstance(reference, BaseEstimator):

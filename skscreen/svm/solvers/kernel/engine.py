@@ -74,9 +74,7 @@ class Engine:
     def __init__(self, sets: WorkingSets, tol: float, least: int = _LEAST):
         self.sets, self.tol, self.least = sets, tol, least
         # All samples are in U then, scores in double precision, their errors perhaps estimates.
-        self.whole, self.max_steps = sets.own is not None, sets.max_steps
-        self.values, self.square_bias = sets.values, sets.square_bias
-        self.roots = np.sqrt(sets.diagonal)
+        self.whole, self.roots = sets.own is not None, np.sqrt(sets.diagonal)
 
     def scores(
         self,
@@ -89,11 +87,11 @@ class Engine:
         """Return what beta at I adds to scores of J, less what it did `before`; error bounds."""
         change = beta if before is None else beta - before
         used = np.flatnonzero(change)
-        values, errors = self.values.dot(I[used], change[used], J, double or self.whole)
-        if self.square_bias:
+        values, errors = self.sets.values.dot(I[used], change[used], J, double or self.whole)
+        if self.sets.square_bias:
             # The sum of changes that are rounded would be wrong next to a large bias.
             terms = beta[used] if before is None else np.append(beta[used], -before[used])
-            values += self.square_bias * fsum(terms)
+            values += self.sets.square_bias * fsum(terms)
         return values, errors + EPS * np.abs(values)
 
     def point(self, index: np.ndarray, beta: np.ndarray) -> Point:
@@ -150,8 +148,9 @@ class Engine:
 
     def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
         """Whether steps are used up, or a pass did too little and `double` precision is no help."""
-        if self.sets.n_steps >= self.max_steps or before is None:
-            return self.sets.n_steps >= self.max_steps
+        used_up = self.sets.n_steps >= self.sets.max_steps
+        if used_up or before is None:
+            return used_up
         # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
         # by more than to the primal value of beta = 0, perhaps far below that of the point.
         dual = before.primal - before.gap
@@ -182,7 +181,7 @@ class Engine:
             if enough is None:
                 left = _LEFT * U.size / index.size
                 enough = max(left * near.gap, _SHARE * tol * view.primal)
-            elif near.gap <= enough or self.sets.n_steps >= self.max_steps:
+            elif near.gap <= enough or self.sets.n_steps >= self.sets.max_steps:
                 break
             gradient = part.gradient(beta, near.slopes)
             W, eps = choose(part, beta, gradient, tol * view.primal, self.least)

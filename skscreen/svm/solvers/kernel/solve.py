@@ -201,7 +201,7 @@ class _Problem:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
         engine, samples = self.engine, self.samples
         left, alpha = self._limit - engine.sets.n_steps, samples.y * point.beta
-        engine.max_steps = engine.sets.max_steps = self._limit
+        engine.sets.max_steps = self._limit
         free = self.y is not None
         if left <= 0:
             return point, view
@@ -213,7 +213,8 @@ class _Problem:
         # Where values have rounding errors of single precision passes gain little, but gain.
         for _ in range(_PATIENCE):
             better = self.solve(other, screening=False)
-            if better.gap <= self.tol * better.primal or engine.sets.n_steps >= engine.max_steps:
+            solved = better.gap <= self.tol * better.primal
+            if solved or engine.sets.n_steps >= engine.sets.max_steps:
                 break
         return (other, better) if better.gap < view.gap else (point, view)
 

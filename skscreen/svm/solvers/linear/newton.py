@@ -37,7 +37,6 @@ from skscreen._compiled import svm as loops
 from skscreen.core.decisions import LINEAR
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
 
@@ -56,8 +55,6 @@ _INEXACT, _SHARE = 0.1, 0.5
 # Without zones a start from nothing is found on this share of at least so many samples, to this gap
 # and in so many steps,
 _PART, _MANY_SAMPLES, _ROUGH, _MOST_ROUGH = 0.1, 20_000, 1e-3, 20
-# or by so many epochs of coordinate descent, with fewer samples than this for each weight.
-_EPOCHS, _ROWS_A_WEIGHT = 5, 10
 
 # Width of the first zones over the relative gap, and the largest width, in units of the margin.
 _FIRST_WIDTH, _LARGEST_WIDTH = 50.0, 10.0
@@ -73,12 +70,9 @@ _FEW, _MANY = 4, 15
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
     smooth = state.losses.smooth
-    new = smooth and not state.alpha.any()
-    if new and state.samples.n < _ROWS_A_WEIGHT * state.samples.n_features:
-        coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
     state.begin(LENGTH)
     w = _from_dual(state)
-    if new and state.samples.n >= _MANY_SAMPLES:
+    if smooth and not state.alpha.any() and state.samples.n >= _MANY_SAMPLES:
         w = _from_part(state, w, max_iter)
     zones, part, failures = None if smooth else _Zones(state), None, 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
