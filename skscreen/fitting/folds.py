@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import column_or_1d, indexable
@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import _safe_split
 from skscreen.core.inputs import as_floats
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
+from skscreen.fitting.training_data import remember_as
 from skscreen.fitting.warning import warn_user
 
 
@@ -73,6 +74,9 @@ def split(cv: Any, X: Any, y: Any, codes: Any, groups: Any, classifier: bool = T
     ]
     if not folds:
         raise ValueError("cv must give folds, got none: an iterator can be used once only.")
+    for k, (_, test) in enumerate(folds):
+        if not test.size:
+            raise ValueError(f"cv must give rows to validate on, got none in fold {k}.")
     return X, y, folds
 
 
@@ -229,7 +233,18 @@ def as_best(search: Any, kind: type, **chosen: Any) -> Any:
     names = set(vars(search)) - set(search.get_params(deep=False))
     searched = {"scores_", "cv_results_", "best_index_", "best_score_", "best_params_", "n_splits_"}
     vars(out).update({name: getattr(search, name) for name in names - searched})
+    remember_as(out, search)
     return out
+
+
+def check_refit(search: Any) -> None:
+    """Refuse to predict with a search that has chosen values and was not fitted with them."""
+    if hasattr(search, "best_params_") and not search.refit:
+        raise NotFittedError(
+            f"This {type(search).__name__} was fitted with refit=False, and has chosen "
+            f"{search.best_params_} only: set refit=True and call fit again, or fit an estimator "
+            "with best_params_."
+        )
 
 
 def _score_fold(

@@ -20,6 +20,12 @@ def remember(model: Any, *data: Any) -> None:
     known.pop("_screened", None)
 
 
+def remember_as(model: Any, other: Any) -> None:
+    """Let an estimator remember what another one was fitted on, if this does."""
+    if "_trained_on" in vars(other):
+        remember(model, *vars(other)["_trained_on"])
+
+
 class TrainingDataMixin:
     """Base of estimators that remember their training data, see `remember`."""
 

@@ -20,6 +20,7 @@ from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     FoldResult,
     as_best,
+    check_refit,
     model_of_folds,
     score_folds,
     search_constraints,
@@ -188,6 +189,10 @@ class ScreenedRTLMCV(ScreenedRTLM):
             start = self._search(X, y, splits, grid, counts, tasks)
             self._refit(X, y, grid, start)
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        check_refit(self)
+        return super().__sklearn_is_fitted__()
 
     def _search(self, X, y, splits: list, grid, counts: list, tasks: Tasks) -> dict | None:
         """Choose lambda and the number of neighbours; return a start for the refit."""

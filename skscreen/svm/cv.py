@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.folds import search_constraints, take_options
 from skscreen.fitting.path import with_options
+from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.search import SearchOverC
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
@@ -83,6 +84,8 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         from, as with a single class, has scores NaN and does not count.
     best_estimator_ : ScreenedSVC
         Fitted to all samples with the chosen values. Only with `refit`.
+    screened_ : SampleScreening
+        Of `best_estimator_`.
     bounds_ : ErrorBounds
         Lower and upper bounds on the mean validation error over the folds for every C in the range,
         and the solved values of C. Only with `certify`.
@@ -145,6 +148,11 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         self.refit = refit
         self.certify = certify
         take_options(self, ScreenedSVC, options)
+
+    @property
+    def screened_(self) -> SampleScreening:
+        """What the final fit proves, see `ScreenedSVC`."""
+        return self.best_estimator_.screened_
 
 
 class ScreenedSVRCV(SearchOverC, ScreenedSVR):

@@ -18,6 +18,7 @@ from skscreen.fitting.folds import (
     C_grid,
     FoldResult,
     as_best,
+    check_refit,
     check_weights_of_folds,
     cut,
     model_of_folds,
@@ -124,6 +125,10 @@ class SearchOverC(BaseSVM):
                 learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem, len(y)))
                 self.best_estimator_ = as_best(self, self._kind, C=self.C_, **chosen)
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        check_refit(self)
+        return super().__sklearn_is_fitted__()
 
     def _grid(self, X, labels: Labels | Targets) -> dict[str, list]:
         """Return the values of each parameter, ascending, in the order of the axes of `scores_`."""

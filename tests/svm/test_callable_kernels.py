@@ -189,3 +189,18 @@ def test_values_that_overflow_are_told(kind):
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match="kernel has values that are not finite on X"):
             model.fit(rows, [0, 1, 1])
+
+
+def test_what_is_no_matrix_of_real_numbers_is_named():
+    for kernel, text in (
+        (lambda A, B: A @ B.T + 0j, "real numbers, got an array of complex128"),
+        (lambda A, B: (A @ B.T).astype(str), "real numbers, got an array of <U"),
+        (
+            lambda A, B: np.full((len(A), len(B)), "x", dtype=object),
+            "real numbers, got an array of",
+        ),
+    ):
+        with pytest.raises(TypeError, match="kernel must return " + text):
+            ScreenedSVC(kernel=kernel).fit(X, Y)
+    with pytest.raises(ValueError, match=r"kernel must return .* got None of shape \(\)"):
+        ScreenedSVC(kernel=lambda A, B: None).fit(X, Y)

@@ -163,7 +163,7 @@ def test_without_refit():
     X, y = data("cancer")
     model = ScreenedSVCCV(3, refit=False, kernel="linear", intercept="penalised").fit(X, y)
     assert model.C_ in model.Cs_
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match=r"refit=False, and has chosen {'C': .*set refit=True"):
         model.predict(X)
 
 
@@ -457,3 +457,22 @@ def test_what_grid_search_has():
     assert type(best) is ScreenedSVC and (best.C, best.gamma) == (own.C_, own.gamma_)
     assert_array_equal(best.decision_function(X), own.decision_function(X))
     assert not hasattr(best, "scores_") and not hasattr(best, "cv_results_")
+
+
+def test_a_fold_without_validation_samples_is_named():
+    X, y = data("cancer")
+    rows = np.arange(len(X))
+    folds = [(rows[::2], rows[1::2]), (rows, rows[:0])]
+    for options in ({}, {"certify": 0.1, "intercept": "penalised"}):
+        with pytest.raises(
+            ValueError, match="cv must give rows to validate on, got none in fold 1"
+        ):
+            ScreenedSVCCV([0.1, 1.0], cv=folds, **options).fit(X, y)
+
+
+def test_a_search_knows_what_its_fit_decided():
+    X, y = data("cancer")
+    search = ScreenedSVCCV([0.1, 1.0], cv=2).fit(X, y)
+    alone = ScreenedSVC(search.C_).fit(X, y).screened_
+    for found in (search.screened_, search.best_estimator_.screened_):
+        assert found.C == search.C_ and np.mean(found.codes_ == alone.codes_) > 0.9

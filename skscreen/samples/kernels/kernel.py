@@ -194,13 +194,18 @@ def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.nd
     """Return what a function says is the kernel matrix between two sets of samples."""
     K = kernel(A, B)
     # The matrix may be sparse for sparse samples.
-    K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
+    K = np.asarray(K.toarray() if sparse.issparse(K) else K)
     if K.shape != shape:
         raise ValueError(
             f"kernel must return a matrix of shape {shape} for two sets of so many samples, got "
-            f"shape {K.shape}."
+            f"{'' if K.ndim else f'{K.item()!r:.40} of '}shape {K.shape}."
         )
-    return K
+    try:
+        return K.astype(
+            np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind"
+        )
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"kernel must return real numbers, got an array of {K.dtype}.") from error
 
 
 def as_given(X: Any) -> Any:
