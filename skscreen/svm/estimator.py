@@ -157,8 +157,9 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     decision_function_shape: str
     break_ties: bool
     classes_: np.ndarray
-    # Whether there is a problem for each pair of classes; the classes that take part, and sizes of
-    # the terms of scores.
+    # Whether classes were told apart by pairs, and there were more than one; the classes that take
+    # part, and sizes of the terms of scores.
+    _by_pairs: bool
     _one_against_one: bool
     _present: np.ndarray
     _sums: np.ndarray
@@ -181,7 +182,7 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
         """
         scores, present, n_classes = self._scores(X), self._present, self.classes_.size
-        if n_classes > 2 and self.multi_class == self.decision_function_shape == "ovo":
+        if n_classes > 2 and self._by_pairs and self.decision_function_shape == "ovo":
             # Two classes are a problem in which the second one is positive.
             pairs = scores if self._one_against_one else -scores
             return with_absent_pairs(pairs, present, n_classes)
@@ -418,6 +419,7 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
             learned["coef_"] = learned["coef_"][0]
     else:
         learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
+        learned["_by_pairs"] = model.multi_class == "ovo"
         learned |= _sizes(data, division, solutions, found, learned)
         remember(model, data.X, data.mark, division.labels, kernel)
     model.__dict__.update(learned)

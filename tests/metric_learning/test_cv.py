@@ -70,7 +70,7 @@ def test_classifier_groups_and_refit():
         refit=False,
     ).fit(X, y, groups=groups)  # fmt: skip
     assert model.scores_.shape == (4, 3) and np.all(model.scores_ < 0.0)
-    with pytest.raises(NotFittedError, match="refit=False, and has chosen {'lam': "):
+    with pytest.raises(NotFittedError, match=r"refit=False, and has chosen \{'lam': "):
         model.transform(X)
 
 

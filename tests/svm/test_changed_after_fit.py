@@ -121,6 +121,12 @@ def test_decisions_are_those_of_the_fit_whatever_parameters_are_set():
         assert_array_equal(found.codes_, expected.codes_)
 
 
+def test_scores_do_not_follow_how_the_next_fit_will_divide_classes():
+    model = ScreenedSVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
+    expected = model.decision_function(X)
+    assert_array_equal(model.set_params(multi_class="ovo").decision_function(X), expected)
+
+
 def test_what_has_no_decisions_says_why():
     """Not that there is no such attribute."""
     for options, text in (
