@@ -23,15 +23,21 @@ _ROWS = {
 }
 
 
+# Advice for indices that are floats.
+AS_INTEGERS = (
+    "Indices are read as floats where cells are missing: leave such rows out, then a.astype(int)."
+)
+
+
 def class_codes(
     X: Any, y: Any, unlabelled: Any = None, used: np.ndarray | None = None
 ) -> np.ndarray:
     """Classes as integers 0, 1, ..., and -1 for unlabelled samples and those not used (n,)."""
     if y is None:
         raise ValueError(
-            "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
-            "(and no triplets were given, nor quadruplets or pairs). If X holds triplets of "
-            "indices, pass the samples as X and them as triplets=."
+            "This estimator requires y to be passed, but the target y is None. Without labels "
+            "ScreenedRTLM learns from comparisons of the samples X: ScreenedRTLM().fit(X, "
+            "triplets=T), T rows of indices; also quadruplets= and pairs=."
         )
     _check_meaning(y)
     y = column_or_1d(y, warn=True)
@@ -215,6 +221,8 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
                 " Names become rows of X with pandas.Index(names).get_indexer(a.ravel())"
                 f".reshape(-1, {n_columns})."
             )
+        elif values.dtype.kind == "f":
+            advice = " " + AS_INTEGERS
         raise TypeError(f"{name} must be integers, got dtype {values.dtype}.{advice}")
     if values.min() < 0 or values.max() >= n_samples:
         raise ValueError(

@@ -15,7 +15,7 @@ from skscreen.fitting.path import forget, with_options
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
-from skscreen.metric_learning.supervision import check_weights
+from skscreen.metric_learning.supervision import AS_INTEGERS, check_weights
 
 # Parameters of `ScreenedRTLM` that belong to labels, to its papers, or to large data; all others
 # are passed on.
@@ -129,9 +129,11 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
             return X
         n = len(self.preprocessor_)
         if not np.issubdtype(names.dtype, np.integer):
+            advice = "For names pass a function, preprocessor=lambda names: table.loc[names]."
+            if names.dtype.kind == "f":
+                advice = AS_INTEGERS
             raise TypeError(
-                f"{name} must be integers or vectors, got dtype {names.dtype}. For names pass a "
-                "function, for instance preprocessor=lambda names: table.loc[names]."
+                f"{name} must be integers or vectors, got dtype {names.dtype}. {advice}"
             )
         if names.min() < 0 or names.max() >= n:
             raise ValueError(

@@ -445,10 +445,9 @@ def test_wrong_tuples_are_named(kind):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             known.fit(tuples, y)
-    with pytest.raises(
-        TypeError, match=f"{name} must be integers or vectors.* preprocessor=lambda"
-    ):
-        known.fit(rows / 2.0, y)
+    for given, advice in ((rows / 2.0, "cells are missing"), (rows.astype(str), "=lambda")):
+        with pytest.raises(TypeError, match=f"{name} must be integers or vectors.*{advice}"):
+            known.fit(given, y)
     with pytest.raises(ValueError, match="preprocessor must return a sample for each name"):
         kind(preprocessor=lambda names: X[:3]).fit(rows, y)
     with pytest.raises(ValueError, match="'preprocessor' parameter"):
