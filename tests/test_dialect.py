@@ -200,8 +200,9 @@ def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
     assert np.array_equal(found.codes_, same.codes_)
     assert np.array_equal(found.undecided_, np.flatnonzero(found.codes_ == 0))
     assert found.rate_ == pytest.approx(np.mean(found.codes_ != 0))
-    with pytest.raises(ValueError, match="must be one of the values"):
-        path.screened(0.123 * value)
+    for other in (0.123 * value, str(value), None):
+        with pytest.raises(ValueError, match="must be one of the values"):
+            path.screened(other)
 
 
 @pytest.mark.parametrize("name", [*CERTIFIED, *METRIC])

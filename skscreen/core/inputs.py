@@ -40,7 +40,7 @@ def as_floats(values: Any, kinds: str = "biuf") -> np.ndarray | None:
     return values.astype(np.float64) if values.dtype.kind in kinds else None
 
 
-def check_label_objects(y: Any, known: np.ndarray | None = None) -> None:
+def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y") -> None:
     """Refuse labels in an array of objects or bytes that are no strings; `known` (n,) are asked."""
     try:
         labels = np.asarray(y)
@@ -63,7 +63,7 @@ def check_label_objects(y: Any, known: np.ndarray | None = None) -> None:
     elif isinstance(label, Number):
         advice = "pass numbers as such, y.astype(int), a mixture as y.astype(str)"
     raise TypeError(
-        "Unknown label type: y must be uniformly strings or numbers, without missing values, "
+        f"Unknown label type: {name} must be uniformly strings or numbers, without missing values, "
         f"got {type(label).__name__} in an array of {labels.dtype}, {label!r} at position {k}: "
         f"{advice}."
     )

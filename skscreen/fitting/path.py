@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -48,7 +49,8 @@ class PathResult(Generic[S]):
 
     def at(self, values: np.ndarray, value: float, name: str) -> Any:
         """Return the fitted estimator of one of the values of the parameter of the path."""
-        found = np.flatnonzero(np.isclose(values, value, rtol=1e-9, atol=0.0))
+        number = isinstance(value, Real)
+        found = np.flatnonzero(number and np.isclose(values, value, rtol=1e-9, atol=0.0))
         if not found.size:
             shown = ", ".join(f"{known:g}" for known in values[:3]) + ", ..." * (len(values) > 3)
             raise ValueError(

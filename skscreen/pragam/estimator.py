@@ -364,7 +364,7 @@ def set_fit(
     model.intercept_ = np.array([found.b for found in fits])
     objectives = np.array([found.primal for found in fits])
     model.objective_ = objectives if len(fits) > 1 else float(objectives[0])
-    model.dual_gap_ = max(found.gap for found in fits)
+    model.dual_gap_ = float(max(found.gap for found in fits))
     model.n_iter_ = max(found.n_iter for found in fits)
     model.history_ = _history(fits)
     if fits[0].a is not None:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from skscreen.core.inputs import check_label_objects
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import with_options
@@ -33,7 +34,7 @@ from skscreen.svm.certified.errors import (
     surely_on_a_side,
 )
 from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
-from skscreen.svm.certified.views import View, diagonal_of, scored_view
+from skscreen.svm.certified.views import View, check_diagonal, diagonal_of, scored_view
 from skscreen.svm.estimator import BaseSVM, fitted
 from skscreen.svm.problem import asked, build, has_free_intercept
 from skscreen.svm.svc import ScreenedSVC
@@ -386,17 +387,24 @@ class Training:
         """Return the search's view of the training set with some validation samples."""
         data = self._problem.data
         diagonal = diagonal_of(data.kernel, X_val, diagonal)
-        X_val = asked(self.model, data.kernel, X_val)
+        try:
+            X_val = asked(self.model, data.kernel, X_val)
+        except ValueError as error:
+            raise ValueError(f"X_val is no set of samples like X: {error}") from error
         if y_val is None:
             what = "labels" if is_classifier(self.model) else "targets"
             raise ValueError(f"y_val must hold the {what} of the validation samples, got None.")
+        if is_classifier(self.model):
+            check_label_objects(y_val, name="y_val")
+        if diagonal is not None:
+            diagonal = check_diagonal(diagonal, X_val.shape[0])
         y_val = column_or_1d(y_val, warn=True)
         check_consistent_length(X_val, y_val)
         weights = check_validation_weights(weights, X_val)
         counts = np.flatnonzero(weights)
         if counts.size < weights.size:
             X_val, y_val, weights = X_val[counts], y_val[counts], weights[counts]
-            diagonal = None if diagonal is None else np.asarray(diagonal)[counts]
+            diagonal = None if diagonal is None else diagonal[counts]
         view = scored_view(self.model, data, X_val, diagonal)
         if is_classifier(self.model):
             return self._of_classes(view, y_val, weights)

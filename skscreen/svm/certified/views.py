@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skscreen.core.inputs import as_floats
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
@@ -16,8 +17,8 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified.bounds import Geometry
 from skscreen.svm.problem import TrainingSet
 
-# Relative difference of kernel values that rounding errors explain.
-_SAME = 1e-9
+# Relative difference of kernel values that rounding errors explain, also in single precision.
+_SAME = 1e-6
 
 # Takes the samples of a problem, its losses at C = 1 and the signs of validation samples; returns
 # what bounds their scores, and a function that computes these from dual variables.
@@ -33,8 +34,11 @@ def scored_view(model: Any, data: TrainingSet, X_val: Any, diagonal: Any) -> Vie
     if kernel.name == "linear":
         return _of_rows(X_val, bias)
     if kernel.name == "precomputed":
-        X_val = X_val[:, data.division.labels.rows]
-        diagonal = _check_diagonal(diagonal, X_val.shape[0])
+        if diagonal is None:
+            raise ValueError("diagonal_val is needed for kernel='precomputed': K(x, x) of X_val.")
+        rows = data.division.labels.rows
+        X_val = X_val[:, rows]
+        _check_sizes(X_val, diagonal, np.diagonal(data.X)[rows])
     X = of_rows(data.X, data.division.labels.rows, kernel.name == "precomputed")
     return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
 
@@ -53,13 +57,24 @@ def diagonal_of(kernel: Kernel, X_val: Any, diagonal: Any) -> Any:
     return np.diagonal(to_validation.matrix())
 
 
-def _check_diagonal(diagonal, n: int) -> np.ndarray:
-    if diagonal is None:
-        raise ValueError("diagonal_val is needed for kernel='precomputed': K(x, x) of X_val.")
-    diagonal = np.asarray(diagonal, dtype=np.float64)
-    if diagonal.shape != (n,) or not np.all(diagonal >= 0.0):
+def check_diagonal(diagonal: Any, n: int) -> np.ndarray:
+    """Return K(x, x) of validation samples as numbers."""
+    known = as_floats(diagonal)
+    if known is None or known.shape != (n,) or not np.all(known >= 0.0):
         raise ValueError(f"diagonal_val must hold {n} numbers >= 0, one for each row of X_val.")
-    return diagonal
+    return known
+
+
+def _check_sizes(K: np.ndarray, diagonal: np.ndarray, training: np.ndarray) -> None:
+    """Refuse values K(x, x) with which K (n_val, n) would be no kernel: bounds would not hold."""
+    needed = K * K / np.where(training > 0.0, training, np.inf)
+    row, column = np.unravel_index(np.argmax(needed - diagonal[:, None]), needed.shape)
+    if needed[row, column] > (1.0 + _SAME) * diagonal[row] + _SAME * training.max():
+        raise ValueError(
+            f"diagonal_val must hold K(x, x) of the rows of X_val: for row {row} it is "
+            f"{diagonal[row]:g}, and K(x, z)^2 / K(z, z) with training sample z, {column} of those "
+            f"with weight, is {needed[row, column]:g}, which no kernel exceeds."
+        )
 
 
 def _geometry(samples, losses, validation_norms, cross) -> Geometry:

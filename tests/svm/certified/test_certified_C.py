@@ -192,6 +192,9 @@ def test_progress_and_display(capsys):
         ({"y_val": None}, ValueError, "y_val must hold"),
         ({"y_val": np.full(89, 7)}, ValueError, "y_val holds the labels"),
         ({"y_val": np.zeros(3)}, ValueError, "inconsistent numbers of samples"),
+        ({"y_val": np.full(89, None)}, TypeError, "y_val must be uniformly .* at position 0: lea"),
+        ({"X_val": np.full((89, 13), np.nan)}, ValueError, "X_val is no set .* contains NaN"),
+        ({"X_val": np.ones((89, 2))}, ValueError, "X_val is no set of samples like X: .*2 feat"),
     ],
 )
 def test_bad_arguments(arguments, error, message):
@@ -208,3 +211,14 @@ def test_what_a_precomputed_kernel_needs():
         svc_certified_C(*given, kernel="precomputed")
     with pytest.raises(ValueError, match="diagonal_val must hold 89 numbers"):
         svc_certified_C(*given, kernel="precomputed", diagonal_val=np.ones(4))
+    squares = (X_val**2).sum(axis=1)
+    with pytest.raises(ValueError, match=r"diagonal_val must hold K\(x, x\) .*: for row \d+ it is"):
+        svc_certified_C(*given, kernel="precomputed", diagonal_val=squares[::-1])
+    with pytest.raises(ValueError, match="diagonal_val must hold 89 numbers"):
+        svc_certified_C(*given, kernel="precomputed", diagonal_val=np.ones(99),
+                        sample_weight_val=np.arange(89.0))  # fmt: skip
+    single = [A.astype(np.float32) for A in (X, X_val)]
+    tables = [A @ single[0].T for A in single]
+    found = svc_certified_C(tables[0], y, tables[1], y_val, RANGE, kernel="precomputed",
+                            diagonal_val=(single[1] ** 2).sum(axis=1))  # fmt: skip
+    assert found.converged
