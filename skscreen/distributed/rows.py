@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skscreen.core.memory import aligned
 from skscreen.distributed.parts import Parts, sent, spread
+from skscreen.samples.labels import given_factors
 from skscreen.samples.rows import LARGEST, flat_rows, squared_norms
 
 
@@ -89,6 +90,8 @@ def read_rows(
         for *parts, place in zip(*labelled, places, strict=True)
     ]
     blocks = _weighted(Parts(client, futures), classes, class_weight)
+    if sample_weight is not None or class_weight is not None:
+        _check_totals(sum(blocks.map(total_weights, classes.size)), classes)
     return LabelledRows(blocks, sum(sizes), classes, n_features, names)
 
 
@@ -188,6 +191,15 @@ def _all_classes(found: list[np.ndarray]) -> np.ndarray:
     return classes
 
 
+def _check_totals(totals: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse classes without weight, of which nothing could be learned."""
+    if not totals.all():
+        raise ValueError(
+            "sample_weight and class_weight must leave some weight to each class, got none for "
+            f"{classes[totals == 0.0].tolist()}: leave the rows of these out."
+        )
+
+
 def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
     """Return blocks whose weights are multiplied by those of their classes."""
     if class_weight is None:
@@ -198,12 +210,7 @@ def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
         factors = np.ones(classes.size)
         factors[seen] = totals.sum() / (np.count_nonzero(seen) * totals[seen])
     else:
-        factors = np.array([float(class_weight.get(name, 1.0)) for name in classes.tolist()])
-        if not (np.isfinite(factors) & (factors >= 0.0)).all():
-            raise ValueError("class_weight must hold finite numbers >= 0.")
-        unknown = [name for name in class_weight if name not in classes.tolist()]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown}, but y has {classes.tolist()}.")
+        factors = given_factors(class_weight, classes)
     return blocks.then(times_class_weights, factors)
 
 

@@ -86,6 +86,11 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
             weights.sum(), np.count_nonzero(totals) * totals, np.ones(classes.size),
             where=totals > 0.0,
         )  # fmt: skip
+    return given_factors(class_weight, classes)
+
+
+def given_factors(class_weight: Any, classes: np.ndarray) -> np.ndarray:
+    """Return the factors (n_classes,) that a dict has for classes; 1 for those not in it."""
     try:
         factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
     except (TypeError, ValueError):

@@ -282,6 +282,8 @@ def test_a_lost_cluster_leaves_the_last_iterate():
         (da.ma.masked_greater(ROWS, 2.0), y, None, ValueError, "Block . of X has masked entries"),
         (ROWS, da.ma.masked_equal(da.from_array(y), 1), None, ValueError, "of y has masked"),
         (ROWS, y, ["a"] * len(X), ValueError, "sample_weight must hold numbers, in block"),
+        (ROWS, y, np.zeros(len(X)), ValueError, r"some weight to each class, got none for \[0, 1"),
+        (ROWS, y, (y == 1) * 1.0, ValueError, r"each class, got none for \[0\]: leave the rows"),
     ],
 )  # fmt: skip
 def test_bad_input(client, rows, labels, weights, error, message):
@@ -305,8 +307,13 @@ def test_what_has_no_score(client):
 def test_bad_parameters_and_columns(client):
     with pytest.raises(ValueError, match="loss"):
         DistributedLinearSVC(loss="log").fit(ROWS, y)
-    with pytest.raises(ValueError, match="class_weight names"):
+    with pytest.raises(ValueError, match=r"class_weight has entries for \[5\], which are not in y"):
         DistributedLinearSVC(class_weight={5: 1.0}).fit(ROWS, y)
+    # One that other data have, as in a fold of ScreenedLinearSVC.
+    more = DistributedLinearSVC(class_weight={0: 1.0, 1: 1.0, 5: 2.0}).fit(ROWS, y)
+    assert_allclose(more.coef_, DistributedLinearSVC().fit(ROWS, y).coef_)
+    with pytest.raises(ValueError, match=r"class_weight must hold finite numbers >= 0, got \{0: N"):
+        DistributedLinearSVC(class_weight={0: None}).fit(ROWS, y)
     with pytest.raises(NotFittedError):
         DistributedLinearSVC().predict(ROWS)
     # An integer that numpy has no type for.
