@@ -88,7 +88,6 @@ NAMES = np.array(["a", "b", "c"])[y]
         (pd.Series(NAMES, dtype=object).where(y < 1), r"float .* nan at position 50: leave"),
         (NAMES.astype("S"), r"bytes in an array of \|S1, b'a' .* np.char.decode"),
         (NAMES.astype("S").astype(object), "bytes in an array of object"),
-        (pd.Series(y > 0).astype("boolean").where(y < 2), "NAType .*<NA> at position 100: leave"),
         (np.where(y > 1, None, y.astype(object)), "NoneType .* at position 100: leave"),
         (pd.PeriodIndex((2000 + y).astype(str), freq="Y"), r"Period .* strings, y.astype\(str"),
         (y.astype(object), r"int in an array of object, 0 at position 0: .* y.astype\(int\)"),
@@ -100,6 +99,15 @@ def test_labels_that_are_objects_are_named(make, labels, text):
         TypeError, match="label type: y must be uniformly strings or numbers, .*, got " + text
     ):
         make().fit(X, labels)
+
+
+def test_missing_booleans_are_named_before_those_that_are_there():
+    labels = pd.Series(y > 0).astype("boolean").where(y < 2)
+    for make in (PragamSVC, ScreenedLinearSVC, ScreenedSVC):
+        with pytest.raises(TypeError, match=r"NAType .*<NA> at position 100: leave samples"):
+            make().fit(X, labels)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        ScreenedRTLM().fit(X, labels)
 
 
 def test_advice_for_bytes_works():
