@@ -34,9 +34,6 @@ __all__ = [
     "triplets_from_votes",
 ]
 
-# Bytes of a triplet while it is made.
-_BYTES = 72
-
 
 def triplets_from_oddoneout(
     X: Any, y: Any = None, *, response: Any = "auto", odd: Any = None, columns: Any = None
@@ -348,7 +345,8 @@ def triplets_from_ratings(
     this = table.codes.T.ravel()[order]
     bounds = np.flatnonzero(np.diff(key[order], prepend=-1, append=-1))
     sizes = np.diff(bounds).astype(np.float64)
-    check_memory(_BYTES * float(sizes @ sizes), "Triplets of all ratings", "Use fewer ratings.")
+    # Bytes of a triplet while it is made.
+    check_memory(72.0 * float(sizes @ sizes), "Triplets of all ratings", "Use fewer ratings.")
     rows = []
     for start, stop in pairwise(bounds):
         near, far = start + np.argwhere(rating[start:stop, None] > rating[None, start:stop]).T

@@ -18,17 +18,7 @@ from skscreen._compiled import core
 
 
 def gap_radius(slackness: float, distance: float, lam: float = 1.0, shift: float = 0.0) -> float:
-    """Radius of the ball round (x + u)/2; what overflows to NaN stays so, and decides nothing.
-
-    Parameters
-    ----------
-    slackness : float
-        Sum of all slacknesses, or more; below 0 it counts as 0.
-    distance : float
-        |x - u|, or more.
-    lam : float
-        Strong convexity, in units of slackness over squared length.
-    shift : float
-        Distance of the vector with the known margins from the centre, or more.
-    """
+    """Radius of the ball round (x + u)/2; what overflows to NaN stays so, and decides nothing."""
+    # Each may be more: the sum of all slacknesses, 0 if it is negative; the `distance` |x - u|; the
+    # `shift`, that of the vector with the known margins from the centre.
     return core.gap_radius(slackness, distance, lam, shift)

@@ -10,30 +10,19 @@ from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 
 
 class ScreeningEvent(NamedTuple):
-    """One screening step.
+    """One screening step."""
 
-    Parameters
-    ----------
-    where : {"range", "path", "dynamic", "repair"}
-        By stored ranges of lambda; from the reference at another lambda; inside the solve; or
-        everything taken back because the certificate of the full problem did not confirm that of
-        the reduced one.
-    lam : float
-    iteration : int
-        Iterations done at this lambda before the step.
-    zero, linear, undecided : int
-        Items proved to lie in either part, and items left.
-    seconds : float
-        Time the step took.
-    """
-
+    # "range", by stored ranges of lambda; "path", from the reference at another lambda; "dynamic",
+    # inside the solve; "repair", everything taken back because the certificate of the full problem
+    # did not confirm that of the reduced one.
     where: str
     lam: float
-    iteration: int
+    iteration: int  # done at this lambda before the step
+    # Items proved to lie in either part, and items left.
     zero: int
     linear: int
     undecided: int
-    seconds: float
+    seconds: float  # that it took
 
 
 # Rows of `history_`; the gap is relative.
@@ -68,19 +57,11 @@ def n_screened(history: Sequence[ScreeningEvent], where: str | None = None) -> i
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proof of optimality: no feasible parameter has an objective below `dual`.
-
-    Parameters
-    ----------
-    primal, dual : float
-        Objective value and the lower bound the dual variables prove.
-    gap : float
-        primal - dual, computed as a sum of non-negative terms plus its rounding allowance.
-    """
+    """Proof of optimality: no feasible parameter has an objective below `dual`."""
 
     primal: float
     dual: float
-    gap: float
+    gap: float  # primal - dual, as a sum of non-negative terms plus its rounding allowance
 
     @property
     def relative_gap(self) -> float:

@@ -98,24 +98,9 @@ def check_format(result_format: Any) -> None:
 
 
 def in_format(rows: np.ndarray, right: np.ndarray, result_format: str, n_objects: int) -> tuple:
-    """Return questions and their answers in one of `FORMATS`.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (m, 3) or (m, 4)
-    right : ndarray of shape (m,), bool
-        Whether the first pair of a row is the nearer one.
-    result_format : str
-        "list-order": rows turned round where they are not right; "list-boolean" and "list-count":
-        rows as they are, and True and False, or 1 and -1; "tensor-count", for triplets: the sums of
-        1 and -1 at (i, j * n_objects + k) of a SciPy array (n_objects, n_objects^2).
-    n_objects : int
-
-    Returns
-    -------
-    rows, responses
-        Responses are None where the rows or the tensor tell all.
-    """
+    """Return questions, (m, 3) or (m, 4), and their answers in one of `FORMATS`."""
+    # `right` (m,) says whether the first pair is the nearer one. Answers are None where the rows,
+    # turned round if need be, tell all, or a tensor: sums of 1 and -1 at (i, j * n_objects + k).
     triplets = rows.shape[1] == 3
     if result_format == "list-order":
         turned = rows[:, [0, 2, 1] if triplets else [2, 3, 0, 1]]

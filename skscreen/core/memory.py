@@ -18,22 +18,8 @@ CONTAINERS: Containers = (
 
 
 def check_memory(needed: float, what: str, advice: str) -> None:
-    """Raise an error before memory is allocated that is not free, because Linux overcommits.
-
-    Parameters
-    ----------
-    needed : float
-        Bytes of all arrays that exist at the same time.
-    what : str
-        Beginning of the message, which says what needs the memory.
-    advice : str
-        Last sentence of the message, which says how to need less.
-
-    Raises
-    ------
-    MemoryError
-        If that many bytes are not free.
-    """
+    """Raise MemoryError before so many bytes are allocated that are not free: Linux overcommits."""
+    # `what` needs the memory, it begins the message; `advice`, how to need less, ends it.
     if is_negligible(needed):
         return
     free = free_memory()

@@ -76,21 +76,9 @@ def in_threads(
     n_values: int,
     blas: bool = True,
 ) -> None:
-    """Call `work` with parts of 0, ..., size - 1, in threads where that pays.
-
-    Parts begin at multiples of `step`, however many threads there are. BLAS, if it is called, has
-    one thread in any case, because its sums depend on how many it has.
-
-    Parameters
-    ----------
-    work : callable
-        Takes an iterable of slices and writes the results of these; called once in each thread.
-    size, step : int
-    n_values : int
-        Kernel values that it needs in all.
-    blas : bool
-        Whether it calls BLAS.
-    """
+    """Call `work` with slices of 0, ..., size - 1, in threads where `n_values` make that pay."""
+    # Once in each thread, with an iterable of slices, which begin at multiples of `step` however
+    # many threads there are. BLAS has one thread, because its sums depend on how many it has.
     n = min(n_threads(), -(-size // step)) if threads_pay(n_values) else 1
     with _one_blas_thread() if blas else nullcontext():
         if n == 1:

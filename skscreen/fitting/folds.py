@@ -135,16 +135,12 @@ def score_folds(
     tasks: Tasks,
     grid: dict[str, Sequence],
 ) -> tuple[int, list, Any]:
-    """Score all values on all folds, and set what `GridSearchCV` has, and `scores_`.
+    """Score all values on all folds; set what `GridSearchCV` has; return best index, failed, start.
 
-    These are `cv_results_`, `best_index_`, `best_score_`, `best_params_` and `n_splits_`. A fold
-    whose training samples cannot be learned from, as with a single class, has the score NaN and
-    does not count; a warning names it. `search` has `n_jobs`, the tags of `model` say how samples
-    are split; the last parameter of `grid` varies fastest.
-
-    Returns the index of the value with the highest mean score, where NaN does not count; the
-    solutions that missed their tolerance; and the start of a refit from the first fold, or None. Of
-    equal means the first value of the last parameter is taken, then of the parameter before.
+    A fold whose training samples cannot be learned from, as with a single class, has the score NaN
+    and does not count; a warning names it. The last parameter of `grid` varies fastest; of equal
+    means its first value is taken, then that of the parameter before. The start of a refit is that
+    of the first fold.
     """
     if sample_weight is not None and _takes_weights(scorer):
         check_weights_of_folds(sample_weight, splits)

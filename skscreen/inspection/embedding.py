@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import orthogonal_procrustes
-from scipy.special import ndtri
+from scipy.stats import chi2
 from sklearn.utils import check_scalar
 
 from skscreen.core.inputs import in_order
@@ -328,13 +328,10 @@ def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.n
 
 def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
     """Semi-axes of ellipses that hold a share of normal distributions, from samples of these."""
-    # Where |z|^2 of two normal variables has the level, a log, or that of one.
     off = places - places.mean(axis=0)
     covariances = np.einsum("sni,snj->nij", off, off) / (len(places) - 1)
     known = np.isfinite(covariances).all(axis=(1, 2))
     variances, axes = np.full(places.shape[1:], np.nan), np.full(covariances.shape, np.nan)
     variances[known], axes[known] = np.linalg.eigh(covariances[known])
-    one = places.shape[2] == 1
-    square = ndtri(0.5 + 0.5 * level) ** 2 if one else -2.0 * np.log1p(-level)
-    sizes = np.sqrt(np.maximum(variances, 0.0) * square)
+    sizes = np.sqrt(np.maximum(variances, 0.0) * chi2.ppf(level, places.shape[2]))
     return axes * sizes[:, None, :]

@@ -18,12 +18,6 @@ from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.projected_gradient import solve
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
-# Number of steps; after a solve with more, the next solves are smoothed as well.
-_HARD = 200
-
-# Largest number of items for smoothing, which stores two numbers for each.
-_MOST_SMOOTHED = 10**7
-
 
 class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced."""
@@ -67,7 +61,8 @@ class PathSolver:
         if proximal is not None:
             self._proximal = replace(proximal, last_gap=math.inf)
         self._leave(lam, evaluation, solution.step, solution.n_iter)
-        if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem):
+        # After a solve of many steps the next ones are smoothed.
+        if proximal is None and solution.n_iter > 200 and _may_smooth(self._problem):
             self._proximal = _proximal(self._problem)
             if self._ranges is not None:
                 # The problem reduced by ranges was made without smoothing.
@@ -117,7 +112,8 @@ class PathSolver:
 
 def _may_smooth(problem: Problem) -> bool:
     geometry = problem.geometry
-    few = geometry.n_items <= _MOST_SMOOTHED and problem.loss.most == 1.0
+    # Two numbers are stored for each item.
+    few = geometry.n_items <= 10**7 and problem.loss.most == 1.0
     return few and geometry.lists_items and not geometry.has_long_ranges
 
 

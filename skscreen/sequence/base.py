@@ -1,13 +1,14 @@
 """Base of the sequence labellers: reading data, prediction and score."""
 
 from collections.abc import Callable
-from numbers import Integral
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
@@ -268,10 +269,36 @@ class MarginalsMixin(ChainClassifier):
 
 
 class LinearChain(ChainClassifier):
-    """A chain whose scores are linear in features, with a constant term and scores of the ends.
+    """A chain whose scores are linear in features, with a constant term and scores of the ends."""
 
-    A subclass has the parameters `fit_intercept` and `fit_start_end`.
-    """
+    _parameter_constraints: ClassVar[dict] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "fit_start_end": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        fit_intercept=True,
+        fit_start_end=False,
+        class_weight=None,
+        tol=1e-3,
+        max_iter=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.fit_start_end = fit_start_end
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""

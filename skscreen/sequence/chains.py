@@ -22,7 +22,7 @@ from skscreen.sequence.data import Sequences
 from skscreen.sequence.loops import best_labels
 
 # Scales of steps that are all one.
-ONE = np.empty(0)
+ONE = np.array([])
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """Conditional random fields on chains: the estimator."""
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
@@ -136,35 +134,6 @@ class ChainCRF(MarginalsMixin, LinearChain):
     >>> model.predict_marginals(X)[0].shape
     (3, 2)
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "fit_start_end": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
-    }
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        fit_intercept=True,
-        fit_start_end=False,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.fit_start_end = fit_start_end
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

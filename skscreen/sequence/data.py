@@ -184,17 +184,12 @@ def _as_matrix(part, name: str):
     if isinstance(part, np.ndarray) and part.dtype == object and part.ndim == 1:
         part = part.tolist()
     if not is_sparse(part):
-        if isinstance(part, (list, tuple)) and isinstance(part[0], dict):
+        item = part[0] if isinstance(part, (list, tuple)) else None
+        strings = isinstance(item, (list, tuple, set)) and any(isinstance(v, str) for v in item)
+        if isinstance(item, dict) or strings:
             raise ValueError(
-                f"{name} holds dicts of features: turn them into numbers first, by "
-                "make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
-            )
-        if isinstance(part, (list, tuple)) and isinstance(part[0], (list, tuple, set)) and any(
-            isinstance(value, str) for value in part[0]
-        ):  # fmt: skip
-            raise ValueError(
-                f"{name} holds lists of strings: turn them into numbers first, by "
-                "make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
+                f"{name} holds {'lists of strings' if strings else 'dicts of features'}: turn them "
+                "into numbers first, by make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
             )
         try:
             shape = np.shape(part)

@@ -15,7 +15,7 @@ from skscreen.samples.rows import LARGEST
 from skscreen.sequence.base import MarginalsMixin, begin_fit, solve
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
-from skscreen.sequence.likelihood import MATRICES, KernelFactor, LogLoss
+from skscreen.sequence.likelihood import KernelFactor, LogLoss
 from skscreen.sequence.solvers.lbfgs import LIMIT, minimise
 
 
@@ -194,7 +194,8 @@ class KernelChainClassifier(MarginalsMixin):
         gamma = gamma_value(self.gamma, X, np.repeat(weights, np.diff(sequences.first)))
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = X.shape[0]
-        check_kernel_memory(n, n, MATRICES, "Use fewer observations, or ChainCRF.")
+        # As measured: three matrices of the size of K at the same time.
+        check_kernel_memory(n, n, 3, "Use fewer observations, or ChainCRF.")
         K = self._kernel.between(X, X)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")

@@ -28,9 +28,6 @@ from skscreen.core.inputs import is_sparse
 from skscreen.sequence.chains import ONE, Chains
 from skscreen.sequence.loops import expectations, weighted_likelihoods
 
-# Measured number of matrices of the size of K in memory at the same time, including the caller's.
-MATRICES = 3
-
 
 def units_of(chains: Chains) -> np.ndarray | float:
     """Return a unit for each weight, in which P bends about equally at w = 0; 1 if all are near.

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
+from skscreen.fitting.path import with_options
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Iterate, follow
@@ -167,38 +167,15 @@ class MaxMarginChain(LinearChain):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **LinearChain._parameter_constraints,
         "solver": [StrOptions({"auto", *LIMITS})],
-        "fit_intercept": ["boolean"],
-        "fit_start_end": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        solver="auto",
-        fit_intercept=True,
-        fit_start_end=False,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=None,
-        verbose=0,
-        random_state=None,
-    ):
-        self.C = C
+    @with_options(LinearChain, "C")
+    def __init__(self, C=1.0, *, solver="auto", random_state=None, **options):
+        super().__init__(C, **options)
         self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.fit_start_end = fit_start_end
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)

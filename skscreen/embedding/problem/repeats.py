@@ -14,6 +14,7 @@ from skscreen.embedding.problem.answers import (
     usable_answers,
 )
 from skscreen.embedding.problem.groups import read_groups
+from skscreen.embedding.problem.scale import sides_of
 
 
 class NoiseCeiling(NamedTuple):
@@ -119,8 +120,7 @@ def _comparisons(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Questions about two distances: the option is which of them is the nearer one."""
     rows = quadruplets(rows)
     near, far = np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)
-    # Pairs in lexicographic order.
-    first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
+    first = sides_of(far, near) > 0.0
     pairs = np.where(first[:, None], np.hstack([near, far]), np.hstack([far, near]))
     return pairs, first.astype(np.int64)
 

@@ -11,9 +11,6 @@ import numpy as np
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.tools.response import Response
 
-# Proposals from the map, and steps of random walks.
-_LEAPS, _WALKS = 16, 24
-
 
 def redraw(
     points: np.ndarray, rows: np.ndarray, weights: np.ndarray, counts: np.ndarray,
@@ -82,8 +79,9 @@ def _metropolis(points, few, counts, sides: _Sides, response: Response, rng) -> 
 
     likelihood, prior = evaluate(x)
     step = np.ones((n_samples, len(few))) * np.minimum(1.0, 3.0 / np.sqrt(1.0 + counts[few]))
-    for turn in range(_LEAPS + _WALKS):
-        walks = turn >= _LEAPS
+    for turn in range(40):
+        # After 16 proposals from the map.
+        walks = turn >= 16
         normal = rng.normal(size=x.shape)
         new = x + step[:, :, None] * normal if walks else normal
         found = evaluate(new)

@@ -30,12 +30,6 @@ from skscreen.metric_learning.problem.loss_sums import LossSums
 # Terms of a distance at a centre sum_k c_k M_k: the numbers c_k with the distances under M_k.
 Terms = Sequence[tuple[float, PairDistances]]
 
-# A reduced problem copies its rows of data if they are less than this share.
-_WORTH_COPYING = 0.75
-
-# Largest |x|^2 over mean squared distance at which products lose at most three digits.
-_NARROW_SPREAD = 1e3
-
 # Numbers in a vector register: rows are padded with zeros to a multiple.
 _LANES = 4
 
@@ -101,7 +95,8 @@ class Comparisons(LossSums):
         """Return sum_t w_t H_t for weights summed by near pair and by far place, and its error."""
         items, d = self.items, self.n_features
         far_weights, product = self._far_weights(place_weights), np.zeros(self.X.shape)
-        if self._spread <= _NARROW_SPREAD:
+        # With |x|^2 so much larger than a squared distance products lose at most three digits.
+        if self._spread <= 1e3:
             degrees = np.zeros(len(self.X))
             loops.add_edges(self.X, items.near, near_weights, -1.0, degrees, product)
             near_terms = -float(degrees.sum())
@@ -161,7 +156,7 @@ class Comparisons(LossSums):
         loops.mark_points(part.near, named)
         loops.mark_points(part.far, named)
         points = np.flatnonzero(named)
-        if points.size < _WORTH_COPYING * len(X):
+        if points.size < len(X):
             X = X[points]
             loops.renumber_points(points, len(self.X), part.near, part.far)
         return self._like(X, part, self.near_sizes[near_pairs], self.far_sizes[used])
