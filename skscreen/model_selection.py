@@ -123,8 +123,8 @@ def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list
     n = len(X)
     params = {name: _safe_indexing(value, train) if _has_length(value, n) else value
               for name, value in params.items()}  # fmt: skip
-    model = estimator.fit(_taken(X, train), _taken(y, train), **params)
-    parts = _method(model, method)(_taken(X, test))
+    model = estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
+    parts = _method(model, method)(_safe_indexing(X, test))
     if method == "predict":
         return parts
     columns, out = np.searchsorted(classes, model.classes_), []
@@ -144,10 +144,6 @@ def _method(model, name: str):
 
 def _has_length(value, n: int) -> bool:
     return not isinstance(value, (str, dict)) and hasattr(value, "__len__") and len(value) == n
-
-
-def _taken(values: list, index: np.ndarray) -> list:
-    return [values[k] for k in index]
 
 
 def _register_scorers() -> None:

@@ -24,6 +24,8 @@ def are_distances(X: np.ndarray) -> bool:
 
 def same_pairs(rows: np.ndarray) -> np.ndarray:
     """Where a row compares a pair with itself or names a pair of one object."""
+    if rows.shape[1] == 2:
+        return rows[:, 0] == rows[:, 1]
     if rows.shape[1] == 3:
         i, j, k = rows.T
         return (i == j) | (i == k) | (j == k)

@@ -145,10 +145,6 @@ class PartitionedComparisons:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
         return max(self._map("largest_ratio", margins.point, loss))
 
-    def count_decidable(self, margins: MarginsAt, loss: SmoothedHinge) -> int:
-        """Count the items off the quadratic piece: the most that screening could decide."""
-        return sum(self._map("count_decidable", margins.point, loss))
-
     def sort_places(self, margins: MarginsAt) -> tuple[Self, MarginsAt]:
         """Sort the places of each block by distance; nothing waits for it."""
         return self._like(self.parts.then(rtlm_sorted, margins.point), self.n_items), margins

@@ -230,7 +230,7 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
             f"{values.max()}."
         )
     rows = values.astype(np.int64)
-    same = rows[:, 0] == rows[:, 1] if n_columns == 2 else same_pairs(rows)
+    same = same_pairs(rows)
     if np.any(same):
         row = int(np.argmax(same))
         raise ValueError(f"{name} must name {what}; row {row} is {rows[row].tolist()}.")

@@ -205,7 +205,7 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
     model.preprocessor_ = given
     if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
-        same = rows[:, 0] == rows[:, 1] if model._size == 2 else same_pairs(rows)
+        same = same_pairs(rows)
         if np.any(same):
             row = int(np.argmax(same))
             raise ValueError(

@@ -62,8 +62,12 @@ def expect_kind(kind: str, other: str, name: str, other_name: str) -> None:
 
 
 def kind_of(labels: np.ndarray) -> str:
-    """Return the kind of an array of labels that are all of one."""
-    return next(iter(_kinds(labels)), "")
+    """Return the kind of an array of labels that are all of one, "" if there are none."""
+    if not labels.size:
+        return ""
+    if labels.dtype == object:
+        return _kind_of_type(type(labels[0]))
+    return {"U": "string", "S": "bytes"}.get(labels.dtype.kind, "number")
 
 
 def stack_labels(parts: list[np.ndarray]) -> np.ndarray:
@@ -127,17 +131,9 @@ def _kind_of_type(kind: type) -> str:
     if issubclass(kind, bytes):
         return "bytes"
     # Lists of columns, as of shape (length, 1), are told apart by NumPy.
-    if issubclass(kind, (bool, int, float, np.number, np.bool_, list, np.ndarray)):
-        return "number" if not issubclass(kind, (list, np.ndarray)) else "column"
-    return ""
-
-
-def _kinds(labels: np.ndarray) -> set[str]:
-    if not labels.size:
-        return set()
-    if labels.dtype == object:
-        return {_kind_of_type(kind) for kind in set(map(type, labels))}
-    return {{"U": "string", "S": "bytes"}.get(labels.dtype.kind, "number")}
+    if issubclass(kind, (list, np.ndarray)):
+        return "column"
+    return "number" if issubclass(kind, (bool, int, float, np.number, np.bool_)) else ""
 
 
 def _plural(kind: str) -> str:

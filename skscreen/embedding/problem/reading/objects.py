@@ -90,7 +90,7 @@ def _numbered(table: Table, n_objects: int) -> np.ndarray:
     return np.arange(n_objects)
 
 
-def refuse_codes(table: Table, input_name: str = "X") -> None:
+def refuse_codes(table: Table) -> None:
     """Raise where a name is rather a code of a missing answer: -1, or a word such as "NA"."""
     if are_numbers(table.names):
         codes = (table.names == -1) & (table.names[0] == -1) & (table.names.dtype.kind in "iu")
@@ -104,9 +104,9 @@ def refuse_codes(table: Table, input_name: str = "X") -> None:
         row, column = np.argwhere(codes[table.codes])[0]
         code = table.names.tolist()[table.codes[row, column]]
         raise ValueError(
-            f"{input_name} must hold indices of objects, 0, 1, 2, ..., or names; got {code!r} in "
-            f"row {row}, column {table.labels[column]!r}. If it stands for a missing answer, leave "
-            "such rows out; if it is an object, name it otherwise, or pass all objects."
+            f"X must hold indices of objects, 0, 1, 2, ..., or names; got {code!r} in row {row}, "
+            f"column {table.labels[column]!r}. If it stands for a missing answer, leave such rows "
+            "out; if it is an object, name it otherwise, or pass all objects."
         )
 
 
