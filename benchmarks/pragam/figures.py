@@ -52,7 +52,7 @@ def four_panels(out: Path, name: str, traces: dict, best: dict) -> None:
 
 def gaps(out: Path, name: str, lines: dict) -> None:
     """Certified gaps over iterations: three lines a lambda."""
-    figure, (ax,) = row_of_axes([""], 6.4, 5.4)
+    figure, (ax,) = row_of_axes([""], 7.6, 5.4)
     for i, (label, (k, gap)) in enumerate(lines.items()):
         shown = (k > 0) & (gap > 0.0)
         ax.loglog(k[shown], gap[shown], color=COLOURS[i // 3], linestyle=STYLES[i % 3], label=label)
