@@ -29,10 +29,11 @@ from skscreen.sequence.chains import ONE, Chains
 from skscreen.sequence.loops import expectations, weighted_likelihoods
 
 
-def units_of(chains: Chains) -> np.ndarray | float:
+def units_of(chains: Chains, uneven: float = 1e3) -> np.ndarray | float:
     """Return a unit for each weight, in which P bends about equally at w = 0; 1 if all are near.
 
-    In these units the penalty of a column of large numbers is next to nothing, and L-BFGS takes as
+    They are not if the largest is more than `uneven` times the smallest of a column. In these units
+    the penalty of a column of large numbers is next to nothing, and L-BFGS takes as
     many steps as for standardised columns.
     """
     X, m, shares = chains.X, chains.n_labels, chains.position_shares
@@ -42,7 +43,7 @@ def units_of(chains: Chains) -> np.ndarray | float:
         squares = np.square(X).T @ shares
     bends = np.concatenate([squares, np.full(m, shares.sum() / m)]) * (m - 1.0) / m**2
     units = 1.0 / np.sqrt(chains.lam + bends)
-    return np.repeat(units, m) if units.max() > 1e3 * units[:-m].min() else 1.0
+    return np.repeat(units, m) if units.max() > uneven * units[:-m].min() else 1.0
 
 
 class KernelFactor:

@@ -1,7 +1,6 @@
 """Max-margin Markov chains: the estimator and its solvers by name."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,15 +16,15 @@ from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Iterate, follow
 from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.likelihood import units_of
 from skscreen.sequence.risk import ChainRisk
+from skscreen.sequence.solvers.auto import automatic
 from skscreen.sequence.solvers.cutting_planes import ChainCuts
 from skscreen.sequence.solvers.entropic_gap import entropic_gap
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
 from skscreen.sequence.solvers.smoothing import smoothing
 
 # Most iterations by default; BMRM keeps a plane for each.
-LIMITS = {"frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000,
+LIMITS = {"auto": 10_000, "frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000,
           "smoothing": 10_000}  # fmt: skip
 
 
@@ -57,9 +56,10 @@ class MaxMarginChain(LinearChain):
     solver : str, default="auto"
         One of "auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean" and "bmrm".
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
-        it is by far the fastest. "smoothing" is L-BFGS on smoothed losses, for columns of very
-        uneven scale, as time stamps. "auto" is the one or the other, by the scales of the columns;
-        where rounding errors end "smoothing" before `tol`, "frank-wolfe" follows.
+        it is by far the fastest for text and for standardised columns. "smoothing" is L-BFGS on
+        smoothed losses, for columns of large numbers, as pixels or time stamps. "auto" is the one
+        or the other, by the scales of the columns, and the other where the one is slow, or ends by
+        rounding errors before `tol`.
         "pragam" is Nesterov's excessive gap
         technique with the entropy as prox function; it stores no labellings, and its rate is
         guaranteed. "pragam-euclidean" is the same with projections onto marginals, as first
@@ -168,7 +168,7 @@ class MaxMarginChain(LinearChain):
 
     _parameter_constraints: ClassVar[dict] = {
         **LinearChain._parameter_constraints,
-        "solver": [StrOptions({"auto", *LIMITS})],
+        "solver": [StrOptions(set(LIMITS))],
         "random_state": ["random_state"],
     }
 
@@ -197,9 +197,8 @@ class MaxMarginChain(LinearChain):
         MaxMarginChain
         """
         chains = linear_chains(self, X, y, sample_weight).weighted()
-        solver = _chosen(chains) if self.solver == "auto" else self.solver
-        limit = LIMITS[solver] if self.max_iter is None else self.max_iter
-        iterates = self._iterates(chains, solver, limit)
+        limit = LIMITS[self.solver] if self.max_iter is None else self.max_iter
+        iterates = self._iterates(chains, limit)
         with blas_threads_for(chains.n_labels):
             found = solve(
                 self, lambda watch: follow(iterates, self.tol, limit, watch),
@@ -208,35 +207,16 @@ class MaxMarginChain(LinearChain):
         keep_weights(self, chains, found.w)
         return self
 
-    def _smoothed(self, chains: Chains, limit: int) -> Iterator[Iterate]:
-        """Yield the iterates of smoothing; of "auto", then those of Frank-Wolfe.
-
-        Where a large column separates the labels the optimum is below the rounding errors of losses
-        of one, which smoothing sums; Frank-Wolfe ends there after a few sweeps. Where it does not,
-        it would seldom end at all: it gets no more iterations than smoothing had.
-        """
-        done = 0
-        for iterate in smoothing(chains, self.tol, limit):
-            done = iterate.iteration
-            yield iterate
-        if self.solver == "auto" and done < limit:
-            for iterate in self._iterates(chains, "frank-wolfe", min(done, limit - done)):
-                yield replace(iterate, iteration=done + iterate.iteration)
-
-    def _iterates(self, chains: Chains, solver: str, limit: int) -> Iterator[Iterate]:
-        if solver == "frank-wolfe":
+    def _iterates(self, chains: Chains, limit: int) -> Iterator[Iterate]:
+        if self.solver in ("auto", "frank-wolfe"):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            return frank_wolfe(chains, self.tol, seed, limit)
-        if solver == "smoothing":
-            return self._smoothed(chains, limit)
-        if solver == "pragam":
+            run = automatic if self.solver == "auto" else frank_wolfe
+            return run(chains, self.tol, seed, limit)
+        if self.solver == "smoothing":
+            return smoothing(chains, self.tol, limit)
+        if self.solver == "pragam":
             return entropic_gap(chains)
-        if solver == "bmrm":
+        if self.solver == "bmrm":
             return bmrm(ChainCuts(chains))
         # On badly scaled data the weights of uniform marginals are worse than zero.
         return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))
-
-
-def _chosen(chains: Chains) -> str:
-    """Return the solver for the scales of the columns."""
-    return "smoothing" if np.ndim(units_of(chains)) else "frank-wolfe"

@@ -200,6 +200,24 @@ def test_weighted_time_stamps_are_solved(first):
     assert model.objective_ <= none.objective_ * 1.001
 
 
+@pytest.mark.slow
+def test_grey_values_of_pixels_are_solved():
+    """Frank-Wolfe alone is far from the optimum after 2000 sweeps, at gaps of half."""
+    rng = np.random.default_rng(0)
+    y = [rng.integers(2, size=10) for _ in range(8)]
+    X = [np.c_[b + rng.normal(scale=0.4, size=10), rng.integers(256, size=(10, 5))] for b in y]
+    model = MaxMarginChain(random_state=0)
+    with pytest.warns(ConvergenceWarning, match="230 iterations"):
+        assert clone(model).set_params(max_iter=230).fit(X, y).dual_gap_ > 0.01
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.n_iter_ < 1000
+    assert np.all(np.diff(model.history_["iteration"]) > 0)
+    known = MaxMarginChain(solver="smoothing").fit(X, y)
+    assert_allclose(model.objective_, known.objective_, rtol=2e-3)
+
+
 def test_auto_follows_the_scales_of_the_columns():
     even, uneven = (MaxMarginChain(tol=1e-2, random_state=0) for _ in range(2))
     even.fit(X, Y), uneven.fit([x * [1.0, 1e5] for x in X], Y)

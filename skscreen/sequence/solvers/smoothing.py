@@ -36,7 +36,7 @@ class SmoothedLoss:
     """P_mu as a function of the flat vector w; keeps the best dual points and their mixture."""
 
     def __init__(self, chains: Chains):
-        self._at, self.units = Distributions(chains), units_of(chains)
+        self._at, self.units = Distributions(chains), units_of(chains, 1.0)
         self.lam, self.size = chains.lam, chains.n_weights
         self.mu = np.inf
         # The points of largest D of a stage and its last are mixed: more than there are large
@@ -78,7 +78,8 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
     `tol` is the relative gap that is aimed at.
     """
     loss, w, done = SmoothedLoss(chains), np.zeros(chains.n_weights), 0
-    primal = chains.risk(w)
+    # Stages in many large columns take many iterations; without an end to rounding errors, too.
+    primal, stage = chains.risk(w), min(max(200, 10 * chains.n_weights), 2000)
     loss.mu = 0.1 * primal
     yield Iterate(0, w, 0.0, primal, 0.0)
     while done < max_iter and loss.mu > EPS * primal:
@@ -88,7 +89,7 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
             # Gains over so low a temperature are no numbers.
             return
         # As the temperature falls next, a stage need not take long.
-        found = minimise(loss, max(0.05 * tol, EPS), min(200, max_iter - done), start=w)
+        found = minimise(loss, max(0.05 * tol, EPS), min(stage, max_iter - done), start=w)
         w, done = found.w, done + max(found.n_iter, 1)
         primal = 0.5 * chains.lam * float(w @ w) + chains.risk(w)
         yield Iterate(done, w, 0.0, primal, loss.dual())
