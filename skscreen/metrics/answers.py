@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from skscreen.core.inputs import in_order
 from skscreen.embedding.problem.answers import Layout, check_total, read_answers
 from skscreen.embedding.problem.objective import margins
+from skscreen.embedding.problem.reading.objects import given_objects
 from skscreen.embedding.problem.reading.responses import check_response
 from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, read_votes
 
@@ -28,10 +29,11 @@ def triplet_error(
     Parameters
     ----------
     embedding : array-like of shape (n_objects, n_components)
-        NaN is allowed, and counts as wrong.
+        NaN is allowed, and counts as wrong. A frame has the objects as its index, as that of
+        ``set_output(transform="pandas")``.
     X, y, sample_weight
         Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor, of
-        objects that are rows of `embedding`, not names.
+        objects that are rows of `embedding`, by number, or by name in the index of a frame.
     response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
         What y holds, as for `skscreen.OrdinalEmbedding`.
     pivot : label or int, optional
@@ -50,10 +52,12 @@ def triplet_error(
     ValueError, TypeError
         For invalid arguments; the message names the argument.
     """
+    names = embedding.index.tolist() if hasattr(embedding, "loc") else None
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )
-    layout, objects = Layout(columns, pivot, check_response(response)), np.arange(len(embedding))
+    layout = Layout(columns, pivot, check_response(response))
+    objects = np.arange(len(embedding)) if names is None else given_objects(names)
     rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=objects)
     check_total(weights)
     difference = margins(embedding, rows)

@@ -92,9 +92,15 @@ def list_of_sequences(X: Any) -> list:
             f"one array of shape {X.shape}. Put a single sequence into a list: [X]."
         )
     if isinstance(X, (str, bytes, dict)) or hasattr(X, "columns"):
+        more = ""
+        if hasattr(X, "columns"):
+            more = (
+                " Where a column says to which sequence each row belongs, pass [group for _, group "
+                "in X.groupby(column)] without that column."
+            )
         raise ValueError(
             "X must be a list of sequences, each a matrix or a list of what belongs to its "
-            f"positions, got {type(X).__name__}. Put a single sequence into a list: [X]."
+            f"positions, got {type(X).__name__}. Put a single sequence into a list: [X].{more}"
         )
     try:
         parts = list(X)
@@ -191,6 +197,13 @@ def _as_matrix(part, name: str):
                 f"{name} holds {'lists of strings' if strings else 'dicts of features'}: turn them "
                 "into numbers first, by make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
             )
+        if isinstance(part, (list, tuple)) and is_sparse(part[0]):
+            raise ValueError(f"{name} holds sparse rows: pass scipy.sparse.vstack({name}).")
+        if isinstance(part, str):
+            raise ValueError(
+                f"{name} is a string, {part[:40]!r}: pass its words, each with a dict of features, "
+                "to make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
+            )
         try:
             shape = np.shape(part)
         except ValueError as error:
@@ -201,7 +214,8 @@ def _as_matrix(part, name: str):
                 "numbers of these by make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
             )
         if len(shape) != 2:
-            raise ValueError(f"{name} must have shape (length, n_features), got {shape}.")
+            single = " Put a single sequence into a list: [X]." if len(shape) < 2 else ""
+            raise ValueError(f"{name} must have shape (length, n_features), got {shape}.{single}")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
         return part
     try:

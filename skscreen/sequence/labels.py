@@ -94,7 +94,10 @@ def _check_labels(part, name: str) -> tuple[np.ndarray, str]:
     except ValueError as error:
         raise ValueError(f"{name} must have shape (length,): {str(error).rstrip()}") from error
     if labels.ndim != 1:
-        raise ValueError(f"{name} must be an array of labels, got {part!r}.")
+        hint = ""
+        if isinstance(part, str) and len(part.split()) > 1:
+            hint = f" Pass {name}.split() if it holds labels with blanks between them."
+        raise ValueError(f"{name} must be an array of labels, got {part!r}.{hint}")
     if labels.dtype == object:
         _expect_one_kind(labels, name)
         labels = np.array(_plain_strings(labels.tolist())) if labels.size else labels

@@ -24,8 +24,8 @@ from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
 from skscreen.sequence.solvers.smoothing import smoothing
 
 # Most iterations by default; BMRM keeps a plane for each.
-LIMITS = {"auto": 10_000, "frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000,
-          "smoothing": 10_000}  # fmt: skip
+LIMITS = {"auto": 10_000, "frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000,
+          "bmrm": 1_000, "smoothing": 10_000}  # fmt: skip
 
 
 class MaxMarginChain(LinearChain):

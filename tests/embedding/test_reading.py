@@ -425,3 +425,92 @@ def test_score_says_which_reading_of_y_the_fit_found():
 def test_no_columns_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         OrdinalEmbedding(**options).fit(SHOWN)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (37, 39, "codes of two options, 37 and 39 .pass y == 37 if 37 says"),
+        ("f", "j", "pass y == 'f' if 'f' says that an answer is as its row"),
+        ("FALSE", "TRUE", "y == 'TRUE' if 'TRUE' does"),
+    ],
+)
+def test_codes_of_two_options_are_no_counts(first, second, message):
+    with pytest.raises(ValueError, match=message):
+        OrdinalEmbedding().fit(FRAME, np.where(FIRST, first, second))
+
+
+def test_codes_of_three_columns_are_told_with_the_call():
+    with pytest.raises(ValueError, match=r"pandas.Series\(y\).map\({49: 0, 50: 1, 51: 2}\)"):
+        OrdinalEmbedding(loss="oddoneout").fit(TRIALS, ODD + 49)
+
+
+@pytest.mark.parametrize(
+    ("y", "hole"),
+    [
+        (NAMES[NEAR], "skip"),
+        (np.where(FIRST, "left", "right"), "timeout"),
+        (np.where(FIRST, 1, -1), 0),
+        (np.where(FIRST, 1, 0), 2),
+    ],
+)
+def test_rows_without_an_answer_are_told_from_the_others(y, hole):
+    y = y.astype(object)
+    y[7::50] = hole
+    with pytest.raises(ValueError, match=f"y is {hole!r} in row 7, and 8 of {M} rows in all"):
+        OrdinalEmbedding().fit(NAMED, y)
+
+
+def test_the_rarest_of_three_codes_is_no_count():
+    y = np.where(FIRST, 1, 2)
+    y[::50] = 3
+    with pytest.raises(ValueError, match="and 3 where the answer is missing"):
+        OrdinalEmbedding().fit(FRAME, y)
+
+
+def test_votes_with_other_words_for_their_objects_keep_the_order():
+    votes = pd.DataFrame({"n_right": ~FIRST, "n_left": FIRST}).astype(int)
+    with pytest.raises(ValueError, match=r"Pass y\[\['n_left', 'n_right'\]\]"):
+        OrdinalEmbedding().fit(FRAME, votes)
+    right = answers_of(FRAME, votes[["n_left", "n_right"]])
+    assert right == answers_of(FRAME, FIRST)
+
+
+@pytest.mark.parametrize("rows", [pd.Series(T.tolist()), pd.MultiIndex.from_arrays(T.T)])
+def test_rows_of_a_series_are_a_table(rows):
+    assert answers_of(rows) == answers_of(T)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (iter(T.tolist()), r"got list_iterator: pass list\(X\)"),
+        (set(map(tuple, T.tolist())), "rows in order, got set"),
+        (FRAME.to_dict("records"), r"pass pandas.DataFrame\(X\)"),
+        (FRAME.to_dict("list"), r"pass pandas.DataFrame\(X\)"),
+        (FRAME.to_records(index=False), r"pass pandas.DataFrame\(X\)"),
+        (pl.DataFrame(T, schema=["a", "b", "c"]).lazy(), r"pass X.collect\(\)"),
+    ],
+)
+def test_what_has_no_rows_in_order_is_named_with_the_call(X, message):
+    with pytest.raises(ValueError, match=message):
+        OrdinalEmbedding().fit(X)
+
+
+@pytest.mark.parametrize("objects", [set(NAMES.tolist()), pd.DataFrame({"name": NAMES})])
+def test_objects_have_an_order(objects):
+    with pytest.raises(ValueError, match="objects must be their number or a list"):
+        OrdinalEmbedding(objects=objects).fit(NAMED)
+
+
+def test_two_ways_to_write_an_accent_are_told():
+    names = np.array(["\u00e9t\u00e9", "e\u0301te\u0301", *NAMES[2:]])
+    with pytest.warns(UserWarning, match="differ in spaces or capitals only"):
+        OrdinalEmbedding(random_state=0).fit(names[T])
+
+
+def test_errors_of_a_frame_of_points_are_by_name():
+    fit = OrdinalEmbedding(random_state=0).fit(NAMES[T])
+    points = pd.DataFrame(fit.embedding_, index=fit.objects_)
+    for table in (points, points[::-1]):
+        assert triplet_error(table, NAMES[T]) == pytest.approx(1.0 - fit.score(NAMES[T]))

@@ -292,3 +292,18 @@ def test_sparse_and_dense_sequences_are_stacked():
             SequenceTransformer(scaler).fit_transform(given), wanted, strict=True
         ):
             assert_allclose(part.toarray(), right)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (pd.DataFrame({"a": [1.0, 2.0], "id": [0, 0]}), ["a", "b"], "for _, group in X.groupby"),
+        ([[sparse.csr_array([[1.0]])] * 2], [["a", "b"]], r"pass scipy.sparse.vstack\(X\[0\]\)"),
+        (["the cat"], [["a", "b"]], "X.0. is a string, 'the cat': pass its words"),
+        ([[1.0, 2.0]], [["a", "b"]], r"Put a single sequence into a list: \[X\]"),
+        ([[[1.0], [2.0]]], ["a b"], r"Pass y\[0\].split\(\)"),
+    ],
+)
+def test_sequences_in_other_forms_are_named_with_the_call(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        ChainCRF().fit(X, y)

@@ -1,4 +1,4 @@
-"""The default solver of max-margin chains: Frank-Wolfe or smoothing, and the other where it is slow.
+"""The default solver of max-margin chains: Frank-Wolfe or smoothing, or one after the other.
 
 The sweeps of Frank-Wolfe grow in number with the largest column, the iterations of smoothing hardly
 do. Columns of text, and standardised ones, are a matter of tens of sweeps.

@@ -1,5 +1,7 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
+import unicodedata
+from collections.abc import Set
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,7 +33,7 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
     """Return the objects: those given, by number or names, or of a table; `ordered` are levels."""
     names = table.names
     if objects is not None and not isinstance(objects, Integral):
-        return _given(objects)
+        return given_objects(objects)
     if isinstance(objects, Integral):
         return _numbered(table, int(objects))
     refuse_codes(table)
@@ -127,9 +129,11 @@ def _refuse_negative(table: Table) -> None:
     )
 
 
-def _given(objects) -> np.ndarray:
+def given_objects(objects: Any) -> np.ndarray:
+    """Return the names of objects that are given, in their order."""
     scalar = isinstance(objects, np.ndarray) and not objects.ndim
-    if isinstance(objects, str) or not hasattr(objects, "__len__") or scalar:
+    unordered = isinstance(objects, Set) or hasattr(objects, "columns")
+    if isinstance(objects, str) or not hasattr(objects, "__len__") or scalar or unordered:
         raise ValueError(f"objects must be their number or a list of their names, got {objects!r}.")
     if len(objects) < 2:
         raise ValueError(f"objects must have at least 2 names, got {len(objects)}.")
@@ -141,8 +145,10 @@ def _given(objects) -> np.ndarray:
 
 
 def plain(name: Any) -> Any:
-    """Return a name without what spaces and capitals add."""
-    return " ".join(name.split()).casefold() if isinstance(name, str) else name
+    """Return a name without what spaces, capitals and ways to write an accent add."""
+    if not isinstance(name, str):
+        return name
+    return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
 
 
 def warn_alike(names: np.ndarray, what: str = "objects") -> None:

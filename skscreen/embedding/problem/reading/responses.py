@@ -68,7 +68,10 @@ def read_choices(
             reasons.append(f"With response={name!r}: {error}")
     if not found:
         # With scikit-learn's words for a y that is of no use.
-        raise ValueError(f"Unknown label type: y cannot be read. {' '.join(reasons)}")
+        raise ValueError(
+            f"Unknown label type: y cannot be read. {' '.join(reasons)}"
+            f"{_hint_of_codes(said, table, options)}"
+        )
     if list(found) == ["count"]:
         _refuse_counts(said, table, options, " ".join(reasons))
     if "chosen" in found and _surely_chosen(said, table, options):
@@ -111,18 +114,26 @@ def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> 
     # A code in fewer rows than these may stand for a missing answer.
     few = 0.2
     choice = said - {-1} == {1, 2} and np.mean(coded | (values == -1)) < few
+    # Counts of 2 are rarer than those of 1, and of 3 not much rarer.
+    third = said == {1, 2, 3} and np.mean(values == 3) < 0.1 < few < np.mean(values == 2)
     pairs = _are_pairs(table, options)
     if not pairs and _matches(y, table, options).any(axis=1).mean() > 0.9:
         # A few choices that were not shown do not make counts of objects.
         what = "objects"
-    elif choice or (said <= {1, -1} and 0.0 < coded.mean() < few):
+    elif len(said) == 2 and min(said) > 1.0:
+        first, second = (f"{value:g}" for value in sorted(said))
+        what = (
+            f"codes of two options, {first} and {second} (pass y == {first} if {first} says that "
+            "an answer is as its row of X says)"
+        )
+    elif choice or third or (said <= {1, -1} and 0.0 < coded.mean() < few):
         what = "1 and -1"
-        if choice:
+        if choice or third:
             what = (
                 "which of two was chosen, 1 or 2 (pass y == 1 if 1 says that an answer is as its "
                 "row of X says, y == 2 if 2 does)"
             )
-        answers = (1, 2) if choice else (1, -1)
+        answers = (1, 2) if choice or third else (1, -1)
         if codes := [str(name) for name in y.names.tolist() if name not in answers]:
             what += f", and {', '.join(codes)} where the answer is missing"
     if what:
@@ -130,6 +141,35 @@ def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> 
             f"y can be read as counts, but seems to hold {what}. {reasons} If y holds counts, pass "
             "response='count'."
         )
+
+
+def _hint_of_codes(y: Table, table: Table, options: list[int]) -> str:
+    """Say what to pass if y holds codes of the options, or here and there of no answer."""
+    labels = [table.labels[option] for option in options]
+    said = y.codes[:, 0]
+    kinds: list = [labels, options]
+    if len(options) == 2:
+        kinds += [[1, -1], [0, 1], [True, False]]
+    read = [np.array([name in kind for name in y.names.tolist()])[said] for kind in kinds]
+    read.append(_matches(y, table, options).sum(axis=1) == 1)
+    best = max(read, key=np.mean)
+    if 0.8 < np.mean(best) < 1.0:
+        other = y.names.tolist()[said[np.argmin(best)]]
+        return (
+            f" y is {other!r} in row {int(np.argmin(best))}, and {np.count_nonzero(~best)} of "
+            f"{len(said)} rows in all are unlike the others: if there is no answer in these, leave "
+            "them out of X and y."
+        )
+    codes = y.names.tolist()
+    if len(codes) != len(options) or best.any():
+        return ""
+    if len(codes) == 2:
+        return (
+            f" If it holds codes of two options, pass y == {codes[0]!r} if {codes[0]!r} says that "
+            f"an answer is as its row of X says, y == {codes[1]!r} if {codes[1]!r} does."
+        )
+    places = dict(zip(codes, options, strict=True))
+    return f" If it holds codes of columns, pass their numbers: pandas.Series(y).map({places})."
 
 
 def _surely_chosen(y: Table, table: Table, options: list[int]) -> bool:
@@ -241,7 +281,9 @@ def _count(y: Table, table: Table, options: list[int]) -> Choices:
 
 def _votes(y, table: Table, options: list[int]) -> Choices:
     """Votes for each option."""
-    votes = read_numbers(y, [table.labels[option] for option in options])
+    labels = [table.labels[option] for option in options]
+    _refuse_other_order(list(getattr(y, "columns", [])), labels)
+    votes = read_numbers(y, labels)
     shape = len(table.codes), len(options)
     # Written such that NaN is out of range.
     if votes is None or votes.shape != shape or not np.all((votes >= 0.0) & (votes < np.inf)):
@@ -253,6 +295,22 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
     if not len(rows):
         raise ValueError("y must have at least one of the votes, got zeros only.")
     return Choices(rows, np.array(options)[columns], votes[rows, columns])
+
+
+def _refuse_other_order(given: list, labels: list) -> None:
+    """Raise where labels of votes are other words for those of the objects, in another order."""
+    if set(given) == set(labels) or not all(isinstance(one, str) for one in (*given, *labels)):
+        return
+    words = [one.casefold() for one in given]
+    places = []
+    for label in map(str.casefold, labels):
+        like = [k for k, word in enumerate(words) if label in word or label.startswith(word)]
+        places += like if len(like) == 1 else []
+    if sorted(places) == list(range(len(given))) and places != sorted(places):
+        raise ValueError(
+            f"y must have columns of votes in the order of the objects, {labels}; got {given}. "
+            f"Pass y[{[given[place] for place in places]}]."
+        )
 
 
 # The readings of y that can be asked for, and what each takes.

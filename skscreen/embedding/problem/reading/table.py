@@ -1,5 +1,6 @@
 """Tables as people have them, read once: each cell becomes the code of a distinct name."""
 
+from collections.abc import Iterator, Mapping, Set
 from numbers import Integral, Number
 from typing import Any, NamedTuple
 
@@ -23,8 +24,7 @@ class Table(NamedTuple):
 
 def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
     """Read an array, a frame or rows of anything hashable; of the columns those given, or all."""
-    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
-        X = X.tolist()
+    X = _rows_of(X, input_name)
     # Rows may be lists.
     values = _from_rows(X, input_name) if isinstance(X, list | tuple) else as_cells(X)
     if values.ndim != 2 or not values.size or values.dtype.kind == "c":
@@ -39,6 +39,30 @@ def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
     if missing.any():
         refuse_missing(table, missing, input_name)
     return table
+
+
+def _rows_of(X: Any, input_name: str) -> Any:
+    """Return rows in a list where X holds them in another way; refuse what has no rows in order."""
+    if hasattr(X, "shape") and hasattr(X, "columns"):
+        return X
+    records = getattr(getattr(X, "dtype", None), "names", None)
+    mappings = isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping)
+    if records or mappings or isinstance(X, Mapping):
+        raise ValueError(
+            f"{input_name} must be a table, got records or columns by name: pass "
+            f"pandas.DataFrame({input_name}) with columns, those of objects."
+        )
+    if isinstance(X, Set | Iterator) or hasattr(X, "collect"):
+        call = f"{input_name}.collect()" if hasattr(X, "collect") else f"list({input_name})"
+        raise ValueError(
+            f"{input_name} must be a table with rows in order, got {type(X).__name__}: pass {call}."
+        )
+    # Series and indices, too, may hold rows.
+    if hasattr(X, "dtype") and getattr(X, "ndim", 0) == 1 and len(X):
+        cells = np.asarray(X)
+        if cells.dtype == object and isinstance(cells[0], list | tuple | np.ndarray):
+            return cells.tolist()
+    return X
 
 
 def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
