@@ -291,7 +291,15 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
             hint = "the attribute, what y holds (response) and the order of the columns"
         # The unit of the values changes no answer.
         told = z != 0.0
-        warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5, hint)
+        if (
+            not warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5, hint)
+            and self.model == "difference" and len(z) >= TELLING and fit.values[-1] < 0.0
+        ):  # fmt: skip
+            warn_user(
+                "The scale falls from the first object to the last one, as if the answers were "
+                "reversed: a row says that its second pair differs more, or with y False, -1 or 0 "
+                "that its first does. Pass the reverse of y, or objects in ascending order."
+            )
         return self
 
     def predict(self, X: Any) -> np.ndarray:

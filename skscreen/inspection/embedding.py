@@ -284,6 +284,8 @@ def _checked_reference(reference: Any, width: int) -> np.ndarray:
         raise ValueError(f"`reference` must have {columns}, got {reference.shape}.")
     if not np.isfinite(reference).all():
         raise ValueError("`reference` must be finite.")
+    if len(reference) > 1 and not np.ptp(reference, axis=0).any():
+        raise ValueError("`reference` must have two different points.")
     return reference
 
 

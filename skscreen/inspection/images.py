@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from skscreen.core.inputs import in_order
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
-    """Return a picture for each of n objects, from a folder, files or arrays."""
+    """Return a picture for each of n objects, from a folder, files or arrays, perhaps by name."""
+    objects = np.asarray(getattr(estimator, "objects_", np.arange(n))).tolist()
     if isinstance(images, (str, PathLike)):
-        objects = getattr(estimator, "objects_", None)
-        images = _files(Path(images), range(n) if objects is None else objects)
+        images = _files(Path(images), objects)
+    images = in_order(images, objects)
+    images = list(images) if hasattr(images, "loc") else images
     if not isinstance(images, Sequence | np.ndarray) or len(images) != n:
         count = len(images) if hasattr(images, "__len__") else "no"
         raise ValueError(f"`images` has {count} entries, but there are {n} objects.")

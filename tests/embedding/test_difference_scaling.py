@@ -89,6 +89,14 @@ def test_equal_weights_are_so_many_answers():
         assert_allclose(weighted.log_likelihood_, repeated.log_likelihood_)
 
 
+@pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS])
+def test_reversed_answers_are_told_by_a_scale_that_falls(rows):
+    with pytest.warns(UserWarning, match="scale falls .* Pass the reverse of y"):
+        falling = DifferenceScaling().fit(rows, np.zeros(len(rows), dtype=bool))
+    rising = DifferenceScaling().fit(rows)
+    assert_allclose(falling.scale_, -rising.scale_, rtol=1e-3)
+
+
 def test_a_reversed_order_shows_in_the_scale():
     rows = np.array([[0, 2, 1], [2, 0, 1]] * 5)
     model = DifferenceScaling().fit(rows)

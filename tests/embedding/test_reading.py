@@ -514,3 +514,10 @@ def test_errors_of_a_frame_of_points_are_by_name():
     points = pd.DataFrame(fit.embedding_, index=fit.objects_)
     for table in (points, points[::-1]):
         assert triplet_error(table, NAMES[T]) == pytest.approx(1.0 - fit.score(NAMES[T]))
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_files_with_other_marks_between_cells_are_told(mark):
+    rows = [mark.join(row) for row in NAMES[T].tolist()]
+    with pytest.raises(ValueError, match=r"pandas.read_csv.file, sep="):
+        OrdinalEmbedding().fit(pd.DataFrame({mark.join("abc"): rows}))

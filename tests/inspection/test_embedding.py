@@ -366,3 +366,17 @@ def test_pictures_that_are_missing_or_none(tmp_path):
 def test_names_have_a_meaning_or_are_refused():
     with pytest.raises(ValueError, match="'fit', 'all', None or a name for each object"):
         EmbeddingDisplay.from_estimator(fitted(), names="every")
+
+
+def test_pictures_go_by_name_in_a_dict_or_series():
+    model = with_names(POINTS, NAMES)
+    grey = {name: np.full((2, 2), float(k)) for k, name in enumerate(NAMES)}
+    backwards = dict(reversed(grey.items()))
+    for images in (backwards, pd.Series(backwards)):
+        found = EmbeddingDisplay.from_estimator(model, images=images).images
+        assert [image[0, 0] for image in found] == [float(k) for k in range(len(NAMES))]
+
+
+def test_a_reference_of_one_point_is_refused():
+    with pytest.raises(ValueError, match="`reference` must have two different points"):
+        EmbeddingDisplay.from_estimator(with_names(POINTS, NAMES), reference=0.0 * POINTS)

@@ -190,6 +190,13 @@ def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]
             f"{table.codes.shape}."
         )
     if not layout.choice and width not in (3, 4):
+        written = [text for text in (*table.labels, *table.names.tolist()) if isinstance(text, str)]
+        marks = [mark for mark in ";\t,|" if all(mark in text for text in written[1:] or [""])]
+        if width == 1 and marks:
+            raise ValueError(
+                f"X has one column, in which {marks[0]!r} divides the cells: read the file with "
+                f"pandas.read_csv(file, sep={marks[0]!r})."
+            )
         ratings = " Ratings of pairs go to skscreen.preprocessing.triplets_from_ratings."
         raise ValueError(
             "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
