@@ -521,3 +521,19 @@ def test_files_with_other_marks_between_cells_are_told(mark):
     rows = [mark.join(row) for row in NAMES[T].tolist()]
     with pytest.raises(ValueError, match=r"pandas.read_csv.file, sep="):
         OrdinalEmbedding().fit(pd.DataFrame({mark.join("abc"): rows}))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 0, 2, 1]])
+def test_winner_and_loser_beside_what_was_shown_are_told(order):
+    table = NAMED.assign(winner=NAMES[T[:, 1]], loser=NAMES[T[:, 2]]).iloc[:, order]
+    with pytest.raises(ValueError, match=r"hold those of .*Pass columns=\['head', '") as raised:
+        OrdinalEmbedding().fit(table)
+    named = str(raised.value)
+    assert "['head', 'left', 'right']" in named or "['head', 'right', 'left']" in named
+    assert "['head', 'winner', 'loser']" in named or "['head', 'loser', 'winner']" in named
+
+
+def test_a_choice_beside_participants_and_numbers_of_trials_is_named_with_what_was_shown():
+    table = NAMED.assign(winner=NAMES[NEAR], who=WORKER, trial=np.arange(M) % 40)
+    with pytest.raises(ValueError, match=r"columns=\['head', 'left', 'right'\]\).fit\(X, X\['win"):
+        OrdinalEmbedding().fit(table[["who", "trial", "head", "left", "right", "winner"]])

@@ -193,8 +193,7 @@ def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
     width, labels = rows.shape[1], table.labels
     # The answer is rather to the right of what was shown.
     for column in reversed(range(width)):
-        same = rows == rows[:, [column]]
-        same[:, column] = False
+        same = _same_as(rows, column)
         shares = same.mean(axis=0)
         chosen = np.flatnonzero(shares > 1.0 - _NEARLY_ALL)
         # Triplets as quadruplets have a column twice, but not these: there it is the first one.
@@ -202,7 +201,17 @@ def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
         answer = width > 4 or (column == 3 and np.argmax(shares) == 1)
         if same.any(axis=1).mean() < _NEARLY_ALL or (twice and not answer):
             continue
-        shown = [place for place in range(width) if place != column and place not in suspects]
+        # What was shown has the values of the choice, and is no other choice.
+        shown = [
+            place for place in range(width)
+            if place not in (column, *suspects)
+            and np.isin(rows[:, place], rows[:, column]).mean() > 0.5
+        ]  # fmt: skip
+        _refuse_both(table, rows, column, chosen, shown)
+        shown = [
+            place for place in shown
+            if place in chosen or _same_as(rows, place).any(axis=1).mean() < _NEARLY_ALL
+        ]  # fmt: skip
         odd = set(shown) <= set(chosen)
         if not odd:
             # One that is never chosen is compared with the others.
@@ -220,3 +229,30 @@ def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
             f"every row, as the chosen one is. Pass it as y: {call}; or, if it is no choice, "
             f"columns={labels}."
         )
+
+
+def _same_as(rows: np.ndarray, column: int) -> np.ndarray:
+    """Which cells of other columns are those of one."""
+    same = rows == rows[:, [column]]
+    same[:, column] = False
+    return same
+
+
+def _refuse_both(
+    table: Table, rows: np.ndarray, column: int, chosen: np.ndarray, shown: list[int]
+) -> None:
+    """Raise where a column and another one are two others in another order, as winner and loser."""
+    if len(chosen) != 2:
+        return
+    first, second = rows[:, chosen].T
+    rest = np.where(rows[:, column] == first, second, first)
+    for other in shown:
+        if other not in chosen and np.mean(rows[:, other] == rest) >= _NEARLY_ALL:
+            labels = table.labels
+            pairs = [[labels[a], labels[b]] for a, b in (chosen, sorted((column, other)))]
+            leads = [labels[place] for place in shown if place not in (*chosen, other)]
+            raise ValueError(
+                f"X must hold each object once, but columns {pairs[1]} hold those of {pairs[0]} in "
+                f"another order. Pass columns={[*leads, *pairs[1]]}, or {[*leads, *pairs[0]]}: the "
+                "one in which the nearer object is before the farther one."
+            )
