@@ -173,7 +173,7 @@ class SampleSet:
             "free": settings.free,
             "screening": settings.screening is not None,
             # Products with it stay finite.
-            "tol": min(tol, 1e100),
+            "tol": min(float(tol), 1e100),
             "start": start,
             "fixed": codes,
         }

@@ -278,3 +278,20 @@ def test_small_scores_of_short_samples_are_no_rounding_errors(sigma, degree, n_c
     scores = K @ model.dual_coef_.T
     expected = scores.argmax(axis=1) if n_classes > 2 else (scores[:, 0] > 0.0).astype(int)
     assert_array_equal(model.predict(data), expected)
+
+
+@pytest.mark.parametrize("number", [np.float16, np.float32, np.longdouble])
+def test_parameters_may_be_numbers_of_numpy(number):
+    """Of any precision; `tol` in a single one overflowed next to limits in a double one."""
+    plain = {"C": 0.5, "tol": 0.0078125}
+    given = {name: number(value) for name, value in plain.items()}
+    for make, targets in (
+        (lambda **options: ScreenedSVC(multi_class="ovr", **options), y),
+        (lambda **options: ScreenedLinearSVC(random_state=0, **options), y),
+        (ScreenedSVR, X[:, 0]),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found, expected = make(**given).fit(X, targets), make(**plain).fit(X, targets)
+        assert_array_equal(found.predict(X), expected.predict(X))
+        assert found.dual_gap_ == expected.dual_gap_
