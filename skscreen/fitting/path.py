@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import Certificate
 from skscreen.fitting.callbacks import Tasks, with_callbacks
+from skscreen.fitting.training_data import MEMORY
 from skscreen.fitting.warning import warn_user
 
 
@@ -210,11 +211,15 @@ def clone_for(model: Any, **parameters: Any) -> Any:
 
 
 def forget(model: Any) -> dict[str, Any]:
-    """Remove what a fit has set, names that end in "_", and return it: a failed fit leaves none."""
+    """Remove what a fit has set, names that end in "_", and return it: a failed fit leaves none.
+
+    Training data of that fit are forgotten, too.
+    """
     learned: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in vars(model).items():
-        (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
+        if name not in MEMORY:
+            (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
     # In one assignment, so that an interrupt leaves all or nothing.
     model.__dict__ = rest
     return learned

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-_MEMORY = ("_trained_on", "_trained_as", "_screened")
+# Names under which estimators remember.
+MEMORY = ("_trained_on", "_trained_as", "_screened")
 
 
 def remember(model: Any, *data: Any) -> None:
@@ -32,7 +33,7 @@ class TrainingDataMixin:
     def __getstate__(self) -> dict:
         """Return the state without training data, which may be large."""
         state: dict = dict(super().__getstate__())  # type: ignore[call-overload]
-        for name in _MEMORY:
+        for name in MEMORY:
             state.pop(name, None)
         return state
 

@@ -29,6 +29,7 @@ from skscreen.fitting.folds import (
 )
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import forget, warn_unless_converged, with_options
+from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
     ADVICE,
@@ -39,6 +40,7 @@ from skscreen.metric_learning.learning import (
 )
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.supervision import check_samples, class_codes
 
 # Relative gap at which a fold is solved at the latest: scores do not see a smaller one.
@@ -107,6 +109,8 @@ class ScreenedRTLMCV(ScreenedRTLM):
         As in `GridSearchCV`. A fold that cannot be learned from has scores NaN and does not count.
     best_estimator_ : ScreenedRTLM
         Fitted to all samples with the chosen values. Only with `refit`.
+    screened_ : TripletScreening
+        Of `best_estimator_`.
     lam_max_ : float
         Of all samples, with the chosen number of neighbours.
     lam_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
@@ -231,7 +235,14 @@ class ScreenedRTLMCV(ScreenedRTLM):
         lam = chosen_lam(model, self.best_lam_, problem)
         known = [] if start is None else [(lam, start)]
         solve_and_store(self, model, problem, lam, (X, y, None, None), {}, known)
+        if self.neighbors is None:
+            remember(self, own(X), own(y), None)
         self.best_estimator_ = as_best(self, ScreenedRTLM, **chosen)
+
+    @property
+    def screened_(self) -> TripletScreening:
+        """What the final fit proves, see `ScreenedRTLM`."""
+        return self.best_estimator_.screened_
 
     @property
     def _is_relative(self) -> bool:

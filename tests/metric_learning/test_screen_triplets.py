@@ -231,6 +231,7 @@ def test_what_a_fit_proves_about_its_own_triplets():
     listed = ScreenedRTLM(lam=0.05, tol=1e-8).fit(X, triplets=screened.triplets_)
     assert np.mean(listed.screened_.codes_ != screened.codes_) < 0.01
     pairs = screened.triplets_[:9, [0, 1]], screened.triplets_[:9, [0, 2]], 1.0, 2.0
+    assert not hasattr(listed.fit(X, pairs=pairs), "screened_")
     assert not hasattr(ScreenedRTLM().fit(X, pairs=pairs), "screened_")
     path = rtlm_path(X, y, n_lams=4, n_neighbors=3)
     for lam in path.lams:
