@@ -51,7 +51,7 @@ def _start(
     """Descend along single answers, at first in more dimensions where X has few."""
     p = X.shape[1]
     lift = 2 if p <= problem.loss.traits.lift_up_to else 0
-    n_steps = steps_for(problem, 1500)
+    n_steps = steps_for(problem, per_object=1500)
     rows = shuffled(problem, rng)
     first = problem.loss.traits.first_step
     points = random_start(problem.n_objects, p + lift, rng)

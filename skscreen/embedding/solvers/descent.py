@@ -49,7 +49,7 @@ def sgd(
     problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
 ) -> Iterator[Progress]:
     """Minimise F from X by a fixed number of steps on single answers, of lengths that fall to 0."""
-    n_steps = steps_for(problem, 6000)
+    n_steps = steps_for(problem, per_object=6000)
     if settings.max_iter is not None:
         n_steps = settings.max_iter * len(problem.answers)
     first = settings.step or problem.loss.traits.first_step
