@@ -67,11 +67,6 @@ class Box:
         return replace(part, low=factors * part.low, high=factors * part.high, shifts=shifts)
 
     @cached_property
-    def signs(self) -> np.ndarray:
-        """Which way beta goes from 0; 1 where it stays there."""
-        return np.where(self.low < 0.0, -1.0, 1.0)
-
-    @cached_property
     def arrays(self) -> tuple:
         """What compiled loops take."""
         shifts = np.empty(0) if self.shifts is None else self.shifts

@@ -64,6 +64,8 @@ class Gram:
         self.kernel, self.n = kernel, self.X.shape[0]
         # A block of these samples tells what kind of matrix it is part of.
         self._probe = np.linspace(0, self.n - 1, min(self.n, 256)).astype(np.int64)
+        # Relative errors of the values.
+        self.error = 1e-14
         if kernel.name == "rbf":
             (self.X,) = near_origin(self.X)
             self._squares = square_norms(self.X)
@@ -72,10 +74,13 @@ class Gram:
             # A single row that is far from the origin is far from all others too.
             far = np.sort(self._squares)[-2:][0]
             is_sparse = sparse.issparse(self.X)
-            self._lost, self._is_far = lost_digits(far, kernel.gamma, is_sparse)
-            # Dense samples that are far have their differences taken.
-            self._lost = 0.0 if self._is_far and not is_sparse else self._lost
+            lost, self._is_far = lost_digits(far, kernel.gamma, is_sparse)
+            if is_sparse or not self._is_far:
+                # Else differences are taken.
+                self.error = max(self.error, lost)
         elif kernel.name == "precomputed":
+            # They may be of single precision.
+            self.error = INDEFINITE
             check_symmetric(self.X, "X, as a kernel matrix,")
             check_minors(self.X, np.diagonal(self.X))
         # Overflow is checked below.
@@ -84,6 +89,7 @@ class Gram:
             self._check_values()
         # An accepted kernel may have a diagonal entry just below zero.
         self.diagonal = np.maximum(self.diagonal, 0.0)
+        self._roots = np.sqrt(self.diagonal)
         fits = 8 * self.n**2 <= cache_size * 2**20
         in_tiles = once and self.n > BY_BLOCKS and self._is_wide
         self._shared = None if kernel.name == "precomputed" else shared
@@ -135,10 +141,6 @@ class Gram:
         elif I.size:
             loops.add_gram_rows_at(self.whole, I, c, J, out)
         return out, 2.0 * EPS * float(np.linalg.norm(c * roots[I])) * roots[J]
-
-    @cached_property
-    def _roots(self) -> np.ndarray:
-        return np.sqrt(self.diagonal)
 
     def block(
         self,
@@ -218,13 +220,6 @@ class Gram:
         D = np.empty((self.n, self.n))
         all_squared_distances(self.X, self._squares, self._is_far, D)
         return D
-
-    @property
-    def error(self) -> float:
-        """Relative errors of the values, which may be of single precision where they are given."""
-        if self.kernel.name == "precomputed":
-            return INDEFINITE
-        return max(1e-14, self._lost if self.kernel.name == "rbf" else 0.0)
 
     @property
     def computed_error(self) -> float:

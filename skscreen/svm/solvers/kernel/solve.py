@@ -169,7 +169,7 @@ class _Problem:
     def _box(self) -> Box:
         """Return the box with decided samples held at their bounds."""
         box, at_cap = self.whole, self.codes == LINEAR
-        ends = np.where(box.signs > 0.0, box.high, box.low)
+        ends = np.where(self.samples.y > 0.0, box.high, box.low)
         low, high = np.where(at_cap, ends, box.low), np.where(at_cap, ends, box.high)
         low[self.codes == ZERO] = high[self.codes == ZERO] = 0.0
         return Box(box.target, low, high, box.free, box.shifts)
