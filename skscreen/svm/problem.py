@@ -89,7 +89,11 @@ class SVMProblem:
         # The solvers of problems between classes are meant for such.
         has_blocks = settings.solver == "auto" and settings.loss == "hinge"
         has_blocks = has_blocks and data.kernel.is_definite and data.kernel.name != "linear"
-        is_small = has_blocks and self._is_small(settings.once)
+        one_vs_one = isinstance(data.division, OneVsOne)
+        alone = settings.once and data.division.n_problems == 1
+        # One compiled call solves few samples faster than what shares work between fits.
+        few = _FEW if one_vs_one else _SMALL if alone else 0
+        is_small = has_blocks and self.labels.rows.size <= few
         self._content: str | None = None
         self._stored: StoredFit | None = None
         is_regression = isinstance(data.division, BothSides)
@@ -98,20 +102,12 @@ class SVMProblem:
             # Small problems are solved in the time that reading and writing a file takes.
             if not is_small:
                 self._stored = self._stored_fit(settings.store, settings)
-        once = settings.once and self._stored is None and self.division.n_problems == 1
-        self._settings, self._shared = replace(settings, once=once), shared
+        self._settings = replace(settings, once=alone and self._stored is None)
+        self._shared = shared
         self._sets: dict[int, SampleSet] = {}
         self._pairs = self._shared_pairs(is_small) if has_blocks else None
-        one_vs_one = isinstance(data.division, OneVsOne)
         if self._pairs is None and not one_vs_one and data.division.n_problems > 1:
             self._samples(0).prepare()
-
-    def _is_small(self, once: bool) -> bool:
-        """Whether one compiled call solves a problem faster than what shares work between fits."""
-        n = self.labels.rows.size
-        if isinstance(self.division, OneVsOne):
-            return n <= _FEW
-        return once and self.division.n_problems == 1 and n <= _SMALL
 
     def _stored_fit(self, store: Store, settings: Settings) -> StoredFit:
         """Return what the store knows of these problems for other C."""
