@@ -104,6 +104,7 @@ class Gram:
     def blocks(self) -> KernelBlocks:
         """What computes products in tiles."""
         small = float(self.diagonal.max(initial=0.0)) <= LARGEST_SINGLE
+        # Wide sparse rows stay as they are.
         full = not sparse.issparse(self.X) or self.X.shape[1] <= 4096
         if full and sparse.issparse(self.X):
             what = f"{self.n:,} sparse rows made dense"

@@ -7,9 +7,8 @@ is damped, by the curvature at which the present slopes would lead across the bo
 would leave the box stop at its bounds, and the system of the others is solved again. An exact line
 search keeps the dual from falling, whatever the rounding errors.
 
-One Cholesky factor in single precision serves these systems: columns of the inverse undo the part
-of the samples that have stopped since. Conjugate gradients, with products added up in double
-precision, remove the rounding errors in a few steps.
+Each system is solved by a Cholesky factor in single precision. Conjugate gradients, with products
+added up in double precision, remove the rounding errors in a few steps.
 """
 
 import numpy as np
@@ -22,12 +21,6 @@ _MOST_SYSTEMS = 6
 
 # Ridge, relative to the mean diagonal and in units of rounding errors.
 _RIDGE = 16.0
-
-# Least number of samples at bounds that may leave them.
-_FEW = 50
-
-# The matrix is factored again where less than this share of the samples is left.
-_LEFT = 0.9
 
 # Most steps of conjugate gradients; they end at this share of the first residual.
 _MOST_STEPS, _ENOUGH = 6, 1e-4
@@ -82,23 +75,20 @@ def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
     slopes = g - np.median(g[free]) if with_offset else g
     inwards = np.where(beta >= high, -slopes, slopes)
     inwards[free | (low == high)] = 0.0
-    most = max(n_free, _FEW)
-    if np.count_nonzero(inwards > 0.0) > most:
-        inwards[inwards < np.partition(inwards, -most)[-most]] = 0.0
+    if np.count_nonzero(inwards > 0.0) > n_free:
+        inwards[inwards < np.partition(inwards, -n_free)[-n_free]] = 0.0
     return np.flatnonzero(free | (inwards > 0.0))
 
 
 def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     """Return a change of the free samples that stays in the box."""
     # See above; falls with the slopes.
-    change, slopes, system = np.zeros(beta.size), g[free], None
+    change, slopes = np.zeros(beta.size), g[free]
     spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
     damping = spread / np.median(high[free] - low[free])
     for _ in range(_MOST_SYSTEMS):
-        if system is None or free.size < _LEFT * system.size:
-            system = _System(K, free, damping)
         rest = g[free] - _products(K, free, change)
-        x = system.solve(free, rest, change.sum() if with_offset else None)
+        x = _System(K, free, damping).solve(rest, change.sum() if with_offset else None)
         target = beta[free] + x
         inside = np.clip(target, low[free], high[free])
         out = inside != target
@@ -124,10 +114,10 @@ def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
 
 
 class _System:
-    """The damped kernel matrix of some samples, factored, to solve systems of most of them."""
+    """The damped kernel matrix of some samples, factored."""
 
     def __init__(self, K, samples: np.ndarray, damping: float):
-        self.size, self._samples, self._K, self._damping = samples.size, samples, K, damping
+        self._samples, self._K, self._damping = samples, K, damping
         size = float(K[samples, samples].mean()) + damping
         try:
             self._factor = self._factored(_RIDGE * float(np.finfo(K.dtype).eps) * size)
@@ -136,24 +126,23 @@ class _System:
             self._factor = self._factored(_RIDGE * float(np.finfo(np.float32).eps) * size)
 
     def _factored(self, ridge: float):
-        K, lower = self._K, np.empty((self.size, self.size), self._K.dtype)
+        K, lower = self._K, np.empty((self._samples.size, self._samples.size), self._K.dtype)
         diagonal = np.full(len(K), self._damping + ridge, K.dtype)
         svm.newton_system(K, self._samples, diagonal, lower)
         # Seen as Fortran's the triangle is the upper one, and the factor takes its place.
         return cho_factor(lower.T, overwrite_a=True, check_finite=False)
 
-    def solve(self, samples: np.ndarray, rest: np.ndarray, total: float | None) -> np.ndarray:
+    def solve(self, rest: np.ndarray, total: float | None) -> np.ndarray:
         """Solve (K + damping) x + b = rest with sum x = -total; without a total b = 0."""
-        back = self._inverse(samples)
         x, residual, along = np.zeros(rest.size), rest, None
         if total is not None:
-            along = back(np.ones(rest.size))
+            along = self._back(np.ones(rest.size))
             along /= along.sum()
             x -= total * along
-            residual = rest - self._times(samples, x)
+            residual = rest - self._times(x)
         direction, before, first = np.zeros(rest.size), np.inf, None
         for _ in range(_MOST_STEPS):
-            z = back(residual)
+            z = self._back(residual)
             if along is not None:
                 z -= z.sum() * along
             now = float(residual @ z)
@@ -161,7 +150,7 @@ class _System:
             if not now > _ENOUGH**2 * first:
                 break
             direction = z + now / before * direction
-            effect = self._times(samples, direction)
+            effect = self._times(direction)
             curvature = float(direction @ effect)
             if not curvature > 0.0:
                 break
@@ -170,25 +159,14 @@ class _System:
             before = now
         return x
 
-    def _inverse(self, samples):
-        """Return products with the inverse for these samples, in single precision."""
-        left = np.isin(self._samples, samples, assume_unique=True)
-        stopped = np.flatnonzero(~left)
-        columns = np.zeros((self.size, stopped.size), self._K.dtype, order="F")
-        columns[stopped, np.arange(stopped.size)] = 1.0
-        columns = cho_solve(self._factor, columns, overwrite_b=True, check_finite=False)
-        undo = columns @ np.linalg.inv(columns[stopped])
+    def _back(self, values: np.ndarray) -> np.ndarray:
+        """Return the product with the inverse, as precise as the factor is."""
+        values = values.astype(self._K.dtype)
+        found = cho_solve(self._factor, values, overwrite_b=True, check_finite=False)
+        return found.astype(np.float64)
 
-        def back(values: np.ndarray) -> np.ndarray:
-            whole = np.zeros(self.size, self._K.dtype)
-            whole[left] = values
-            whole = cho_solve(self._factor, whole, overwrite_b=True, check_finite=False)
-            return (whole - undo @ whole[stopped])[left].astype(np.float64)
-
-        return back
-
-    def _times(self, samples, x) -> np.ndarray:
+    def _times(self, x: np.ndarray) -> np.ndarray:
         """Return (K + damping) x."""
         whole = np.zeros(len(self._K))
-        whole[samples] = x
-        return _products(self._K, samples, whole) + self._damping * x
+        whole[self._samples] = x
+        return _products(self._K, self._samples, whole) + self._damping * x
