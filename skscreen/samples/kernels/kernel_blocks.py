@@ -226,7 +226,7 @@ class RBFBlocks:
         self, left: np.ndarray, right: np.ndarray, I: np.ndarray, J: np.ndarray, out: np.ndarray
     ) -> None:
         """Write the same, for samples whose augmented rows in single precision are at hand."""
-        height, width = _even(I.size, _TILE // 2), _even(J.size, 2 * _TILE)
+        height, width = _TILE // 2, 2 * _TILE
 
         def work(parts) -> None:
             tile, more = np.empty((2, _TILE * _TILE), np.float32)
@@ -376,11 +376,6 @@ def _tiles(first: int, last: int, size: int) -> Iterator[slice]:
 def _all_tiles(parts: Iterable[slice], size: int) -> Iterator[slice]:
     """Return tiles of parts, one part after the other."""
     return (tile for part in parts for tile in _tiles(part.start, part.stop, size))
-
-
-def _even(n: int, most: int) -> int:
-    """Return the size of tiles of about the same size: products of few rows are slow."""
-    return -(-n // max(-(-n // most), 1)) or 1
 
 
 def parted(d: int) -> int:
