@@ -38,8 +38,9 @@ def _plain_item(item: Any, name: str, t: int, separator: str) -> Mapping:
             _add(out, _text(key), value, f"{name}[{t}]", separator)
         return out
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+        hint = f" Of a word pass {{'word': {item!r}}}." if isinstance(item, str) else ""
         raise ValueError(
-            f"{name}[{t}] must be a dict of features or a list of strings, got {item!r}."
+            f"{name}[{t}] must be a dict of features or a list of strings, got {item!r}.{hint}"
         )
     counts: dict[str, float] = {}
     for value in item:

@@ -193,10 +193,14 @@ def _parts(X) -> list:
         if isinstance(part, (str, bytes, dict)) or not hasattr(part, "__len__") or (
             getattr(part, "shape", None) == ()
         ):  # fmt: skip
+            hint = "Put a single sequence into a list: [X]."
+            if isinstance(part, str):
+                hint = (
+                    "Of sentences pass [[{'word': word} for word in text.split()] for text in X]."
+                )
             raise ValueError(
                 "X must be a list of sequences, each a matrix or a list of what belongs to its "
-                f"positions, got {type(part).__name__} as X[{c}]. Put a single sequence into a "
-                "list: [X]."
+                f"positions, got {type(part).__name__} as X[{c}]. {hint}"
             )
     return parts
 

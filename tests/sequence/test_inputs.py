@@ -307,3 +307,15 @@ def test_sparse_and_dense_sequences_are_stacked():
 def test_sequences_in_other_forms_are_named_with_the_call(X, y, message):
     with pytest.raises(ValueError, match=message):
         ChainCRF().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (["the cat"], "Of sentences pass .*text.split"),
+        ([["the", "cat"]], "Of a word pass {'word': 'the'}"),
+    ],
+)
+def test_words_are_named_with_what_to_make_of_them(X, message):
+    with pytest.raises(ValueError, match=message):
+        SequenceTransformer(DictVectorizer()).fit(X)
