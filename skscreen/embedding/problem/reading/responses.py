@@ -120,7 +120,8 @@ def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> 
     if not pairs and _matches(y, table, options).any(axis=1).mean() > 0.9:
         # A few choices that were not shown do not make counts of objects.
         what = "objects"
-    elif len(said) == 2 and min(said) > 1.0:
+    elif len(said) == 2 and min(said) > 1.0 and all(value % 1.0 == 0.0 for value in said):
+        # Codes of keys are whole numbers; weights of answers need not be.
         first, second = (f"{value:g}" for value in sorted(said))
         what = (
             f"codes of two options, {first} and {second} (pass y == {first} if {first} says that "
