@@ -73,8 +73,8 @@ def distributed_svc_path(
         As in `DistributedLinearSVC.fit`.
     Cs : sequence of float
         Values > 0; sorted in ascending order in the result.
-    **options
-        Parameters of `DistributedLinearSVC`, except `C` and `warm_start`.
+    loss, fit_intercept, intercept_scaling, class_weight, tol, max_iter, verbose
+        As in `DistributedLinearSVC`.
 
     Returns
     -------

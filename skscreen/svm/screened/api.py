@@ -91,14 +91,13 @@ def screen_samples(
         Class labels. For more than two classes there is a row of decisions for each problem.
     C : float
         Of the problem that is to be solved, > 0.
-    reference : fitted estimator, array-like of shape (n_samples,) or (n_problems, n_samples), or \
-            tuple (coef, intercept)
+    reference : fitted estimator, array-like or tuple (coef, intercept)
         `ScreenedSVC`, `ScreenedLinearSVC`, `SVC` or `LinearSVC`, fitted on `X` with another C. Or
-        dual variables alpha_i (or y_i alpha_i) of any C. Or, for the linear kernel, any weights:
-        `coef` of shape (n_features,) or (n_problems, n_features), and a number or (n_problems,);
-        for two classes a positive score stands for the second one. What a reference lacks to a
-        feasible or optimal point is part of the bounds. With a free intercept the best one for
-        `coef` takes the place of that given.
+        dual variables alpha_i (or y_i alpha_i) of any C, of shape (n_samples,) or (n_problems,
+        n_samples). Or, for the linear kernel, any weights: `coef` of shape (n_features,) or
+        (n_problems, n_features), and a number or (n_problems,); for two classes a positive score
+        stands for the second one. What a reference lacks to a feasible or optimal point is part of
+        the bounds. With a free intercept the best one for `coef` takes the place of that given.
     kernel, gamma, degree, coef0, loss, class_weight, intercept_scaling : optional
         As in `ScreenedSVC`. By default those of the reference; for dual variables and weights
         `kernel` has to be named, and others have the defaults of `ScreenedSVC`.
