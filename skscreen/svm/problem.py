@@ -68,7 +68,7 @@ class TrainingSet:
         return self.division.labels
 
     @cached_property
-    def mark(self) -> int:
+    def mark(self) -> list[int]:
         """What `X` was like when this was first asked for."""
         return mark(self.X)
 

@@ -97,6 +97,16 @@ def test_what_is_decided_of_other_samples_is_an_error(make, kind):
         _ = model.screened_
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_samples_in_another_order_are_other_samples(axis):
+    for change in (np.random.default_rng(0).shuffle, np.ndarray.sort):
+        given = X.copy()
+        model = ScreenedSVC().fit(given, y)
+        change(given, axis=axis)
+        with pytest.raises(AttributeError, match="X was changed in place since"):
+            _ = model.screened_
+
+
 def test_reduced_problems_of_other_samples_are_an_error():
     for kernel in ("linear", "rbf"):
         given = X[TWO].copy()

@@ -19,7 +19,7 @@ class OwnScreening(TrainingDataMixin):
         the fit, it is an error.
         """
 
-        def compute(fitted, X, was: int, labels: Labels, kernel: Kernel) -> SampleScreening:
+        def compute(fitted, X, was: list[int], labels: Labels, kernel: Kernel) -> SampleScreening:
             # Estimators are what `screen_samples` is made of.
             from skscreen.svm.screened.api import screen_samples
 
