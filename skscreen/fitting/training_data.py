@@ -87,5 +87,5 @@ def mark(X: Any) -> list[int]:
         bits = array.view(f"u{array.itemsize}")
         # Sums of rows and of columns take less time than a checksum of all entries.
         parts = [bits] if bits.ndim == 1 else [bits.sum(axis=axis) for axis in (0, 1)]
-        marks += [zlib.crc32(np.ascontiguousarray(part)) for part in parts]
+        marks += [zlib.crc32(np.ascontiguousarray(part).data) for part in parts]
     return marks
