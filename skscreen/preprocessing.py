@@ -352,6 +352,11 @@ def triplets_from_ratings(
         near, far = start + np.argwhere(rating[start:stop, None] > rating[None, start:stop]).T
         rows.append(np.stack([this[near], other[near], other[far]], axis=1))
     codes = np.concatenate(rows)
+    if not len(codes):
+        raise ValueError(
+            "ratings must differ between two pairs with an object in common, rated by the same "
+            "participant; no two do, so they say nothing about which objects are nearer."
+        )
     different = (codes[:, 0] != codes[:, 1]) & (codes[:, 0] != codes[:, 2])
     return table.names[codes[different & (codes[:, 1] != codes[:, 2])]]
 

@@ -1,5 +1,6 @@
 """Arrays that users hand over, brought to one form."""
 
+from collections import Counter
 from collections.abc import Mapping
 from numbers import Integral, Number
 from typing import Any
@@ -85,12 +86,26 @@ def as_indices(values: Any) -> np.ndarray:
     return values.astype(np.int64) if whole else values
 
 
-def in_order(values: Any, objects: list) -> Any:
-    """Return what a dict, or a series or frame with the objects as its index, says of each."""
-    if isinstance(values, Mapping):
-        return [values[name] for name in objects if name in values]
-    indexed = hasattr(values, "loc") and values.index.is_unique
-    return values.loc[objects] if indexed and set(values.index) == set(objects) else values
+def in_order(values: Any, objects: list, name: str) -> Any:
+    """Return what a dict, or a series or frame with the objects as its index, says of each.
+
+    An index of other things says nothing; one of some of the objects is an error.
+    """
+    if not isinstance(values, Mapping) and not hasattr(values, "loc"):
+        return values
+    given = Counter(list(values if isinstance(values, Mapping) else values.index))
+    known = set(objects)
+    counted = list(given) == [*range(len(values))]
+    if hasattr(values, "loc") and (known.isdisjoint(given) or (counted and known != set(given))):
+        return values
+    wrong = next((one for one in objects if given[one] != 1), None)
+    if wrong is not None:
+        what = f"{given[wrong]} entries" if given[wrong] else "no entry"
+        raise ValueError(
+            f"{name} must have one entry for each of {len(objects)} objects, by their names, but "
+            f"has {what} for {wrong!r}. Entries in the order of the objects are passed as an array."
+        )
+    return [values[one] for one in objects] if isinstance(values, Mapping) else values.loc[objects]
 
 
 def check_format(result_format: Any) -> None:

@@ -16,7 +16,7 @@ from sklearn.utils import check_scalar
 
 from skscreen.core.inputs import in_order
 from skscreen.inspection.images import draw_images, read_images
-from skscreen.inspection.labels import place_labels
+from skscreen.inspection.labels import place_labels, written
 from skscreen.inspection.style import (
     GREY,
     Display,
@@ -116,14 +116,15 @@ class EmbeddingDisplay(Display):
             Names next to the points. "fit" writes the names of the objects, if the answers had
             names, for which there is room, and how many have none; "all" makes letters smaller and
             goes further away until all have room. None writes none. A sequence gives a name for
-            each object, written as by "fit".
+            each object, written as by "fit"; a series or a dict those of the objects by which it
+            is indexed.
         classes : array-like of shape (n_objects,), default=None
             Class of each object, shown by colour and marker. A series whose index are the names of
             the objects may have them in any order, and so may a dict.
         reference : array-like of shape (n_objects, 2) or (n_objects, 1), default=None
             Other positions of the same objects. The points are aligned with them by shifting,
             scaling, rotating and reflecting (Procrustes). A frame whose index are the names of the
-            objects may have them in any order, and so may a dict.
+            objects may have them in any order, and so may a dict or another fitted embedding.
         reference_name : str, default="reference"
             Name of the reference in the legend.
         regions : Bootstrap, or array-like (n_samples, n_objects, n_components), default=None
@@ -166,7 +167,9 @@ class EmbeddingDisplay(Display):
             names = _names_of(estimator)
         pictures = None if images is None else read_images(images, estimator, len(points))
         objects = getattr(estimator, "objects_", np.arange(len(points))).tolist()
-        classes, reference = (in_order(values, objects) for values in (classes, reference))
+        names = in_order(names, objects, "`names`")
+        classes = in_order(classes, objects, "`classes`")
+        reference = in_order(_points_of(reference), objects, "`reference`")
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
             if values is None:
                 continue
@@ -224,7 +227,7 @@ class EmbeddingDisplay(Display):
         if self.names is not None and self.points.shape[1] == 1:
             room = 72.0 * ax.bbox.height / ax.figure.canvas.figure.dpi / len(points)
             size = float(np.clip(0.8 * room, 3.0, 8.3))
-            ax.set_yticks(points[:, 1], list(map(str, self.names)), fontsize=size)
+            ax.set_yticks(points[:, 1], list(map(written, self.names)), fontsize=size)
             ax.tick_params(axis="y", length=0)
             self.texts_ = ax.get_yticklabels()
         elif self.names is not None:
@@ -271,6 +274,13 @@ def _names_of(estimator: Any) -> Sequence | None:
     if objects is None or np.array_equal(objects, np.arange(len(objects))):
         return None
     return objects.tolist()
+
+
+def _points_of(reference: Any) -> Any:
+    """Return the points of an embedding by the names of its objects; anything else as it is."""
+    if not hasattr(reference, "embedding_"):
+        return reference
+    return dict(zip(reference.objects_.tolist(), reference.embedding_, strict=True))
 
 
 def _checked_reference(reference: Any, width: int) -> np.ndarray:

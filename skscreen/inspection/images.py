@@ -21,7 +21,7 @@ def read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
     objects = np.asarray(getattr(estimator, "objects_", np.arange(n))).tolist()
     if isinstance(images, (str, PathLike)):
         images = _files(Path(images), objects)
-    images = in_order(images, objects)
+    images = in_order(images, objects, "`images`")
     images = list(images) if hasattr(images, "loc") else images
     if not isinstance(images, Sequence | np.ndarray) or len(images) != n:
         count = len(images) if hasattr(images, "__len__") else "no"
@@ -59,6 +59,12 @@ def _picture(image: Any, number: int) -> np.ndarray:
         raise ValueError(
             f"`images`: entry {number} must have shape (height, width), (height, width, 3) or "
             f"(height, width, 4), got {image.shape}."
+        )
+    if image.ndim == 3 and image.dtype.kind == "f" and image.max() > 1.0:
+        raise ValueError(
+            f"`images`: entry {number} must have colours from 0 to 1, or whole numbers from 0 to "
+            f"255, got floats up to {image.max():g}: pass image.astype(numpy.uint8) if those are "
+            "from 0 to 255."
         )
     return image
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,12 +48,26 @@ def place_labels(
         # Legible over points and lines.
         halo = [withStroke(linewidth=2.0, foreground="white")]
         text = ax.annotate(
-            str(name), point, xytext=offset, textcoords="offset points", ha="center", va="center",
-            fontsize=size, zorder=3, arrowprops=line if distance > 10.0 else None,
+            written(name), point, xytext=offset, textcoords="offset points", ha="center",
+            va="center", fontsize=size, zorder=3, arrowprops=line if distance > 10.0 else None,
             path_effects=halo,
         )  # fmt: skip
         texts.append(text)
     return texts
+
+
+def written(name: Any) -> str:
+    """Return a name as matplotlib writes it: dollar signs that mark no formula are letters."""
+    from matplotlib.mathtext import MathTextParser
+
+    text = str(name)
+    if "$" not in text:
+        return text
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return text.replace("$", r"\$")
+    return text
 
 
 def _sizes(ax: Axes, names: Sequence, size: float) -> np.ndarray:
@@ -61,7 +75,7 @@ def _sizes(ax: Axes, names: Sequence, size: float) -> np.ndarray:
     probe = ax.text(0.0, 0.0, "", fontsize=size, transform=None)
     sizes = np.empty((len(names), 2))
     for row, name in enumerate(names):
-        probe.set_text(str(name))
+        probe.set_text(written(name))
         box = probe.get_window_extent()
         sizes[row] = box.width, box.height
     probe.remove()

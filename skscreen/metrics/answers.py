@@ -156,7 +156,7 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     ValueError, TypeError
         For invalid arguments, or if all points of one are the same; the message names the argument.
     """
-    Y = in_order(Y, X.index.tolist()) if hasattr(X, "loc") and hasattr(Y, "loc") else Y
+    Y = in_order(Y, X.index.tolist(), "Y") if hasattr(X, "loc") and hasattr(Y, "loc") else Y
     X = check_array(X, dtype=np.float64, input_name="X")
     Y = check_array(Y, dtype=np.float64, input_name="Y")
     if X.shape != Y.shape:

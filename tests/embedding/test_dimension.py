@@ -156,3 +156,8 @@ def test_participants_are_not_in_two_folds():
         embedding_dimension_test(ROWS, [1, 2], cv=8, groups=people)
     with pytest.raises(ValueError, match="groups must have one participant for each of the 1200"):
         embedding_dimension_test(ROWS, [1, 2], groups=people[1:])
+
+
+def test_answers_that_are_misread_are_told():
+    with pytest.warns(UserWarning, match="The reverse of the answers fits a map much better"):
+        embedding_dimension_test(ROWS[:, [0, 2, 1]], [1, 2], cv=3, random_state=0)

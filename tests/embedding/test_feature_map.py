@@ -90,3 +90,14 @@ def test_names_of_features_are_those_of_the_map():
     assert fitted.map_features(features).shape == (30, 2)
     with pytest.raises(ValueError, match="feature names"):
         fitted.map_features(features[["b", "a"]])
+
+
+def test_features_by_name_are_those_of_all_objects():
+    fitted = model().fit(T)
+    features = pd.DataFrame(POINTS)
+    for index in ([5, *range(1, 30)], [40, *range(1, 30)]):
+        with pytest.raises(ValueError, match="F must have one entry for each of 30 objects"):
+            fitted.fit_features(features.set_axis(index))
+    more = pd.concat([features[::-1], features[:1].set_axis([30])])
+    expected = fitted.fit_features(POINTS).map_features(POINTS)
+    assert_allclose(fitted.fit_features(more).map_features(POINTS), expected)

@@ -1,7 +1,9 @@
 """The same answers in every form that tables have, and forms that are refused."""
 
+import re
 import warnings
 from collections import Counter
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from skscreen.preprocessing import (
     triplets_from_multiselect,
     triplets_from_oddoneout,
     triplets_from_ranking,
+    triplets_from_ratings,
     triplets_from_votes,
 )
 
@@ -537,3 +540,101 @@ def test_a_choice_beside_participants_and_numbers_of_trials_is_named_with_what_w
     table = NAMED.assign(winner=NAMES[NEAR], who=WORKER, trial=np.arange(M) % 40)
     with pytest.raises(ValueError, match=r"columns=\['head', 'left', 'right'\]\).fit\(X, X\['win"):
         OrdinalEmbedding().fit(table[["who", "trial", "head", "left", "right", "winner"]])
+
+
+def refused(message, X=NAMED, y=None, error=ValueError, sample_weight=None, **options):
+    with pytest.raises(error, match=message):
+        OrdinalEmbedding(**options).fit(X, y, sample_weight=sample_weight)
+
+
+class ArrowTable:
+    """As tables of Arrow, which need a package of their own, have it."""
+
+    column_names, columns, shape = ["a", "b", "c"], [[0], [1], [2]], (1, 3)
+
+    def to_pandas(self):
+        return pd.DataFrame([[0, 1, 2]], columns=self.column_names)
+
+
+def test_tables_of_other_packages_and_labels_of_several_columns_are_told():
+    refused(r"got ArrowTable: pass X\.to_pandas", ArrowTable())
+    refused("'s' 2 times: rename", NAMED.set_axis(["s", "s", "t"], axis=1))
+    refused("'s' 2 times: rename", NAMED.set_axis(["s", "s", "t"], axis=1), columns=["s", "t"])
+
+
+@pytest.mark.parametrize("label", ["Head", "head ", "\ufeffhead"])
+def test_labels_that_look_the_same_are_told(label):
+    table = NAMED.rename(columns={"head": label})
+    refused(re.escape(f"got 'head'. {label!r} differs in"), table, columns=list(NAMED))
+
+
+def test_lines_of_headers_among_the_answers_are_told():
+    again = pd.concat([NAMED[:5], pd.DataFrame([list(NAMED)], columns=NAMED.columns), NAMED[5:]])
+    refused(r"labels of its columns, .* in row 5: leave", again)
+    refused(r"labels of its columns, .* in row 5: leave", again, np.zeros(M + 1), loss="oddoneout")
+    qualtrics = NAMED.copy()
+    qualtrics.iloc[1, 1] = '{"ImportId":"QID2"}'
+    refused(r"row 1, column 'left': files of Qualtrics .*skiprows=\[1, 2\]", qualtrics)
+
+
+def test_rows_in_one_cell_are_told():
+    rows = NAMES[T].tolist()
+    for loss in ("soe", "oddoneout"):
+        joined = pd.DataFrame({"a": [";".join(row) for row in rows]})
+        refused("sep=';'", joined, loss=loss)
+        refused(r"json\.loads", pd.DataFrame({"a": [str(row) for row in rows]}), loss=loss)
+    refused(r"X\[column\]\.tolist\(\)", pd.DataFrame({"a": rows}), error=TypeError)
+
+
+def test_numbers_of_half_precision_are_numbers():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        half = OrdinalEmbedding(random_state=0).fit(T.astype(np.float16)).embedding_
+    np.testing.assert_array_equal(half, OrdinalEmbedding(random_state=0).fit(T).embedding_)
+
+
+def test_what_is_no_weight_is_told_with_its_row():
+    weights = np.ones(M)
+    weights[7] = np.nan
+    refused("got nan in row 7: leave", sample_weight=weights)
+    refused(r"got '1\.5': convert strings, as", sample_weight=["1.5"] * M)
+
+
+def test_keys_or_values_of_a_dict_of_objects_are_named():
+    refused(r"Pass list\(objects\) if X", FRAME, objects=dict(enumerate(NAMES.tolist())))
+
+
+def test_codes_of_two_options_are_named_for_a_sign_too():
+    refused("pass y == 'no' if", FRAME, np.where(FIRST, "yes", "no"), response="sign")
+
+
+@pytest.mark.parametrize("scale", [[-3, -2, -1, 1, 2, 3], [1, 10, 40, 60, 90, 99]])
+def test_ratings_between_two_options_are_no_counts(scale):
+    places = RNG.integers(3, size=M)
+    y = np.array(scale)[np.where(FIRST, 3 + places, places)]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        OrdinalEmbedding(random_state=0).fit(FRAME, y)
+    said = [str(one.message) for one in warned]
+    assert (
+        any("its distance from the middle, as y - 50, without" in text for text in said)
+        == (scale[0] > 0)
+        == bool(said)
+    )
+
+
+def test_levels_in_strings_are_told():
+    levels = pd.DataFrame(np.sort([RNG.choice(9, 4, replace=False) for _ in range(50)], axis=1))
+    y = RNG.integers(2, size=50)
+    for table, message in (
+        (levels.astype(str) + ".5", r"pass X\.astype\(float\)"),
+        (levels.map(lambda level: Decimal(int(level)) / 8), r"pass X\.astype\(float\)"),
+        (levels.astype(str) + ",5", "decimal=','"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DifferenceScaling().fit(table, y)
+
+
+def test_ratings_that_compare_nothing_are_told():
+    with pytest.raises(ValueError, match="ratings must differ between two pairs"):
+        triplets_from_ratings([["a", "b"], ["a", "c"]], [3, 3])

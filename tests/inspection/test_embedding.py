@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from skscreen import OrdinalEmbedding, ScreenedSVC
+from skscreen.datasets import make_triplets
 from skscreen.inspection import EmbeddingDisplay
 
 matplotlib.use("Agg")
@@ -166,7 +167,7 @@ def test_what_is_known_by_name_may_be_in_any_order():
     ):  # fmt: skip
         display = EmbeddingDisplay.from_estimator(model, reference=reference)
         assert_array_equal(display.reference, places)
-    with pytest.raises(ValueError, match="`classes` has 1 entries, but there are 6 objects"):
+    with pytest.raises(ValueError, match="`classes` must have one entry for each of 6 obj"):
         EmbeddingDisplay.from_estimator(model, classes={"a": "x"})
 
 
@@ -380,3 +381,36 @@ def test_pictures_go_by_name_in_a_dict_or_series():
 def test_a_reference_of_one_point_is_refused():
     with pytest.raises(ValueError, match="`reference` must have two different points"):
         EmbeddingDisplay.from_estimator(with_names(POINTS, NAMES), reference=0.0 * POINTS)
+
+
+def test_names_and_other_maps_are_those_of_the_objects():
+    names = np.array(list("vwxyz"))
+    triplets = make_triplets(np.random.default_rng(0).normal(size=(5, 2)), 200, random_state=0)
+    fitted, other = (
+        OrdinalEmbedding(random_state=seed).fit(names[triplets[::step]])
+        for seed, step in ((0, 1), (1, -1))
+    )
+    shown = {name: name.upper() for name in names.tolist()}
+    expected = [shown[name] for name in fitted.objects_.tolist()]
+    for given in (shown, pd.Series(shown)):
+        assert EmbeddingDisplay.from_estimator(fitted, names=given).names == expected
+    with pytest.raises(ValueError, match=r"`names` must .* no entry for 'z'"):
+        EmbeddingDisplay.from_estimator(fitted, names=pd.Series(shown)[:4])
+    reference = pd.DataFrame(other.embedding_, index=other.objects_)
+    assert_allclose(
+        EmbeddingDisplay.from_estimator(fitted, reference=other).reference,
+        EmbeddingDisplay.from_estimator(fitted, reference=reference).reference,
+    )
+
+
+def test_dollar_signs_of_names_that_are_no_formula_are_written():
+    names = ["$x_1$", "$a^$", "$5", "US$ and A$"]
+    display = EmbeddingDisplay(points=np.eye(4)[:, :2] + np.arange(4)[:, None], names=names).plot()
+    display.figure_.canvas.draw()
+    assert [text.get_text() for text in display.texts_[:3]] == ["$x_1$", r"\$a^\$", r"\$5"]
+
+
+def test_colours_that_would_be_clipped_are_refused():
+    fitted = OrdinalEmbedding(random_state=0).fit([[0, 1, 2], [1, 2, 0]])
+    with pytest.raises(ValueError, match=r"colours from 0 to 1, .* floats up to 200"):
+        EmbeddingDisplay.from_estimator(fitted, images=[np.full((2, 2, 3), 200.0)] * 3)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from math import isqrt
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,12 @@ from scipy import sparse
 
 from skscreen.core.inputs import same_pairs
 from skscreen.embedding.problem.reading.columns import TELLING, check_columns
-from skscreen.embedding.problem.reading.objects import are_positions, find_known, refuse_codes
+from skscreen.embedding.problem.reading.objects import (
+    are_positions,
+    find_known,
+    refuse_codes,
+    refuse_header,
+)
 from skscreen.embedding.problem.reading.responses import read_choices
 from skscreen.embedding.problem.reading.table import Table, column_place, read_numbers, read_table
 from skscreen.fitting.warning import warn_user
@@ -100,6 +106,7 @@ def read_columns(
             raise ValueError("y must be None with a tensor of answers, which holds the responses.")
         return table, counts, Layout(response="count")
     table = read_table(X, layout.columns)
+    refuse_header(table)
     if declared is not None and layout.columns is None:
         leads = y is None if layout.choice else table.codes.shape[1] == 3
         check_columns(table, declared=declared, lead=0 if leads else None)
@@ -184,19 +191,14 @@ def _arranged(table: Table, y: Any, layout: Layout) -> Trials:
 def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]:
     """Return the leading column, and those (of pairs, the first ones) between which was chosen."""
     width = table.codes.shape[1]
+    if width == 1:
+        _refuse_joined(table)
     if layout.choice and width < 3:
         raise ValueError(
             "X must have a row for each trial, of at least 3 objects, got shape "
             f"{table.codes.shape}."
         )
     if not layout.choice and width not in (3, 4):
-        written = [text for text in (*table.labels, *table.names.tolist()) if isinstance(text, str)]
-        marks = [mark for mark in ";\t,|" if all(mark in text for text in written[1:] or [""])]
-        if width == 1 and marks:
-            raise ValueError(
-                f"X has one column, in which {marks[0]!r} divides the cells: read the file with "
-                f"pandas.read_csv(file, sep={marks[0]!r})."
-            )
         ratings = " Ratings of pairs go to skscreen.preprocessing.triplets_from_ratings."
         raise ValueError(
             "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
@@ -211,6 +213,23 @@ def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]
     if layout.choice:
         return lead, list(range(width))
     return lead, [0, 2] if width == 4 else [place for place in range(3) if place != lead]
+
+
+def _refuse_joined(table: Table) -> None:
+    """Raise where each cell of the only column holds a whole row."""
+    names = [name for name in table.names.tolist() if isinstance(name, str)]
+    if names and all(name.lstrip().startswith("[") for name in names):
+        raise ValueError(
+            f"X has one column, in which each cell is a list, {names[0]!r}: pass "
+            "[json.loads(cell) for cell in X[column]]."
+        )
+    # The header may be of another file.
+    marks = [mark for mark in ";\t,|" if names and all(mark in name for name in names)]
+    if marks:
+        raise ValueError(
+            f"X has one column, in which {marks[0]!r} divides the cells: read the file with "
+            f"pandas.read_csv(file, sep={marks[0]!r})."
+        )
 
 
 def quadruplets(rows: np.ndarray) -> np.ndarray:
@@ -276,11 +295,21 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Read a weight >= 0 for each row of X."""
     weights = read_numbers(sample_weight, [])
     if weights is None or weights.shape != (n_rows,):
-        got = "something else" if weights is None else f"shape {weights.shape}"
+        if weights is not None:
+            got = f"shape {weights.shape}"
+        else:
+            cells = np.asarray(sample_weight, dtype=object).ravel().tolist()
+            cell = next((cell for cell in cells if not isinstance(cell, Real)), None)
+            got = f"{cell!r}: convert strings, as sample_weight.astype(float) does"
         raise ValueError(f"sample_weight must be one number for each of {n_rows} rows, got {got}.")
     # Written such that NaN is out of range.
-    if not np.all((weights >= 0.0) & (weights < np.inf)):
-        raise ValueError("sample_weight must be finite numbers >= 0.")
+    wrong = ~((weights >= 0.0) & (weights < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"sample_weight must be finite numbers >= 0, got {weights[row]:g} in row {row}: leave "
+            "such rows out of X and y, too, or give them weight 0."
+        )
     return weights
 
 

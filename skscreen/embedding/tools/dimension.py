@@ -20,6 +20,7 @@ from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
 from skscreen.embedding.problem.groups import read_groups
 from skscreen.embedding.problem.reading.objects import learn_objects
+from skscreen.embedding.verdict import warn_misread
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,7 @@ def embedding_dimension_test(
     )
     # Axes: folds, dimensions, training and test.
     scores = np.array(Parallel(n_jobs, require="sharedmem")(tasks))
+    _warn_misread(model, answers, int(tested[scores[:, :, 1].mean(axis=0).argmax()]))
     p_values = _rise_p_values(scores[:, :, 1], 1.0 / (cv - 1))
     corrected = _holm(p_values)
     flat = np.flatnonzero(corrected > alpha)
@@ -232,6 +234,13 @@ def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
         fold.fit(rows, sample_weight=weights)
         scores.append([fold.score(X, sample_weight=w) for X, w, _ in parts])
     return scores
+
+
+def _warn_misread(model, answers: Answers, n_components: int) -> None:
+    """Warn where a map of all answers says that they are misread."""
+    whole = clone(model).set_params(n_components=n_components, random_state=0)
+    whole._silent = True
+    warn_misread(whole.fit(answers.rows, sample_weight=answers.weights))
 
 
 def _rise_p_values(scores: np.ndarray, test_share: float) -> np.ndarray:

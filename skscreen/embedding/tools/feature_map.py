@@ -50,7 +50,7 @@ class FeatureMapMixin(Fitted):
         """
         check_is_fitted(self)
         check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
-        F = in_order(F, self.objects_.tolist())
+        F = in_order(F, self.objects_.tolist(), "F")
         frame = _Frame().fit(F, self.compared_)
         F = frame.transform(F)[self.compared_]
         check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")

@@ -1,7 +1,7 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
 import unicodedata
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,6 +22,8 @@ from skscreen.fitting.warning import warn_user
 _MISSING = {
     "nan", "NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null", "undefined",
 }  # fmt: skip
+# What cells below the header of a file of Qualtrics begin with.
+_QUALTRICS = '{"ImportId"'
 
 
 def are_positions(objects: np.ndarray) -> bool:
@@ -41,7 +43,7 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
         if ordered:
             raise ValueError(
                 "objects must be given if X holds names: all names in their order, for example "
-                "DifferenceScaling(objects=['none', 'weak', 'strong'])."
+                f"DifferenceScaling(objects=['none', 'weak', 'strong']).{_hint_of_numbers(names)}"
             )
         warn_alike(names)
         return names
@@ -71,6 +73,18 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
             "objects 0, 1, 2, ..., or pass objects, their number or numpy.unique(X)."
         )
     return _numbered(table, n)
+
+
+def _hint_of_numbers(names: np.ndarray) -> str:
+    """Say what to pass where names are numbers that are written in another way."""
+    written = as_written(names)
+    real = [isinstance(name, Real) or hasattr(name, "as_tuple") for name in names.tolist()]
+    if np.all(real | ~np.isnan(written)):
+        return " These are numbers: pass X.astype(float)."
+    texts = [name.replace(",", ".") for name in names.tolist() if isinstance(name, str)]
+    if len(texts) == len(names) and not np.isnan(as_written(np.array(texts))).any():
+        return " These are numbers with decimal commas: read the file with decimal=','."
+    return ""
 
 
 def _numbered(table: Table, n_objects: int) -> np.ndarray:
@@ -105,6 +119,12 @@ def refuse_codes(table: Table) -> None:
     if codes.any():
         row, column = np.argwhere(codes[table.codes])[0]
         code = table.names.tolist()[table.codes[row, column]]
+        if str(code).startswith(_QUALTRICS):
+            raise ValueError(
+                f"X must hold objects, got {code!r} in row {row}, column {table.labels[column]!r}: "
+                "files of Qualtrics have two lines more below their header. Leave them out, by "
+                "pandas.read_csv(file, skiprows=[1, 2])."
+            )
         raise ValueError(
             f"X must hold indices of objects, 0, 1, 2, ..., or names; got {code!r} in row {row}, "
             f"column {table.labels[column]!r}. If it stands for a missing answer, leave such rows "
@@ -112,10 +132,25 @@ def refuse_codes(table: Table) -> None:
         )
 
 
+def refuse_header(table: Table) -> None:
+    """Raise where a row of a table holds the labels of its columns, as joined files do."""
+    places = {name: place for place, name in enumerate(table.names.tolist())}
+    codes = [places.get(label, -1) for label in table.labels if isinstance(label, str)]
+    if len(codes) < len(table.labels) or min(codes) < 0:
+        return
+    same = (table.codes == codes).all(axis=1)
+    if same.any():
+        row, label = int(np.argmax(same)), table.labels[0]
+        raise ValueError(
+            f"X must hold objects, got the labels of its columns, {table.labels}, in row {row}: "
+            f"leave such rows out of X and y, those where X[{label!r}] is {label!r}."
+        )
+
+
 def _is_code(name) -> bool:
     """Whether a name among others that are no numbers says that there is none."""
     if isinstance(name, str):
-        return name.strip() in _MISSING
+        return name.strip() in _MISSING or name.startswith(_QUALTRICS)
     return isinstance(name, Real) and not isinstance(name, bool) and not 0 <= float(name) < np.inf
 
 
@@ -132,9 +167,13 @@ def _refuse_negative(table: Table) -> None:
 def given_objects(objects: Any) -> np.ndarray:
     """Return the names of objects that are given, in their order."""
     scalar = isinstance(objects, np.ndarray) and not objects.ndim
-    unordered = isinstance(objects, Set) or hasattr(objects, "columns")
+    unordered = isinstance(objects, Set | Mapping) or hasattr(objects, "columns")
     if isinstance(objects, str) or not hasattr(objects, "__len__") or scalar or unordered:
-        raise ValueError(f"objects must be their number or a list of their names, got {objects!r}.")
+        keys = " Pass list(objects) if X holds its keys, or list(objects.values())."
+        raise ValueError(
+            f"objects must be their number or a list of their names, got {objects!r}."
+            f"{keys * isinstance(objects, Mapping)}"
+        )
     if len(objects) < 2:
         raise ValueError(f"objects must have at least 2 names, got {len(objects)}.")
     codes, names, _ = read_table([[name] for name in objects], input_name="objects")

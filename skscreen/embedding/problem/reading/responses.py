@@ -100,7 +100,9 @@ def _as_told(y: Table, table: Table, options: list[int], response: str) -> Choic
             with suppress(Unreadable):
                 READINGS[name](y, table, options)
                 others.append(f"response={name!r}, {MEANINGS[name]}")
-        hint = f" It can be with {', or with '.join(sorted(others))}." if others else ""
+        hint = _hint_of_codes(y, table, options)
+        if others:
+            hint = f" It can be with {', or with '.join(sorted(others))}."
         raise ValueError(
             f"y cannot be read with response={response!r}, given or found by fit: {error}{hint}"
         ) from None

@@ -31,6 +31,7 @@ def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
         # For its messages; where nothing is wrong its checks take as long as a short fit.
         check_array(values, dtype=None, ensure_all_finite=False, input_name=input_name)
     labels = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
+    _refuse_repeated(labels, input_name)
     if columns is not None:
         places = column_places(columns, labels)
         values, labels = values[:, places], [labels[place] for place in places]
@@ -43,6 +44,12 @@ def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
 
 def _rows_of(X: Any, input_name: str) -> Any:
     """Return rows in a list where X holds them in another way; refuse what has no rows in order."""
+    # Tables of Arrow have the cells in `columns`, not the labels.
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):
+        raise ValueError(
+            f"{input_name} must be an array or a frame of pandas or polars, got "
+            f"{type(X).__name__}: pass {input_name}.to_pandas()."
+        )
     if hasattr(X, "shape") and hasattr(X, "columns"):
         return X
     records = getattr(getattr(X, "dtype", None), "names", None)
@@ -63,6 +70,17 @@ def _rows_of(X: Any, input_name: str) -> Any:
         if cells.dtype == object and isinstance(cells[0], list | tuple | np.ndarray):
             return cells.tolist()
     return X
+
+
+def _refuse_repeated(labels: list, input_name: str) -> None:
+    """Raise where a label is that of several columns, which it could not tell apart."""
+    if len(set(labels)) < len(labels):
+        label = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"{input_name} must have a label of its own for each column, got {label!r} "
+            f"{labels.count(label)} times: rename them, or pass {input_name}.to_numpy() with "
+            "columns by number."
+        )
 
 
 def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
@@ -96,10 +114,17 @@ def column_place(column: Any, labels: list, parameter: str) -> int:
     whole = isinstance(column, Integral) and not isinstance(column, bool)
     if whole and -len(labels) <= column < len(labels):
         return int(column) % len(labels)
-    answers = " If it holds the chosen objects, pass it as y." if parameter == "odd" else ""
+    hint = " If it holds the chosen objects, pass it as y." if parameter == "odd" else ""
+    if (alike := [label for label in labels if _bare(label) == _bare(column)]) and not whole:
+        hint = f" {alike[0]!r} differs in spaces, capitals or a byte order mark only."
     raise ValueError(
-        f"{parameter} must name columns of X, which are {labels}; got {column!r}.{answers}"
+        f"{parameter} must name columns of X, which are {labels}; got {column!r}.{hint}"
     )
+
+
+def _bare(label: Any) -> Any:
+    """Return a label without what editors and spreadsheets add unseen."""
+    return label.strip("\ufeff \t").casefold() if isinstance(label, str) else type(label)
 
 
 def are_numbers(names: np.ndarray) -> bool:
@@ -210,7 +235,9 @@ def _factorised(values: np.ndarray, input_name: str):
     if kind in "iu":
         codes, names = _whole(values.ravel())
     elif kind == "f":
-        codes, names = _floats(values.ravel(), input_name)
+        # Numbers of half precision overflow beside the bounds.
+        least = np.promote_types(values.dtype, np.float32)
+        codes, names = _floats(values.ravel().astype(least, copy=False), input_name)
     elif kind in "bUST":
         names, codes = np.unique(values, return_inverse=True)
     else:
@@ -249,10 +276,12 @@ def _hashed(cells: list, input_name: str):
     try:
         names = list(dict.fromkeys(cells))
     except TypeError as error:
+        lists = any(isinstance(cell, list | np.ndarray) for cell in cells)
+        hint = f" Where the cells of a column are rows, pass {input_name}[column].tolist()." * lists
         # With the words of Python's `float` error, which scikit-learn's estimator checks look for.
         raise TypeError(
             f"{input_name} must hold names of objects, and such an argument must be a string, a "
-            f"number or something else that can be hashed: {error}."
+            f"number or something else that can be hashed: {error}.{hint}"
         ) from None
     missing = [_is_missing(name) for name in names]
     written = as_written(array_of(names))
