@@ -18,11 +18,12 @@ constexpr double UNSURE = 0.1;
 // Largest factor by which a point is scaled up to its margin.
 constexpr double STRETCHED = 2.0;
 
-// Bounds, targets and shifts of samples (none for hinges), whether there is a free intercept, and
+// Targets and bounds of samples, whether there is a free intercept, shifts (none for hinges), and
 // the sum of beta over samples that do not take part.
 struct Box {
-  Array<const double> target, low, high, shifts;
+  Array<const double> target, low, high;
   bool free;
+  Array<const double> shifts;
   double outer_sum = 0.0;
 
   int64_t size() const { return target.size; }

@@ -248,7 +248,7 @@ class PairSolver {
       high[k] = share * box.high[k];
     }
     const Array<double> start{zeros.data(), n}, gradient{slopes.data(), n};
-    const Box part{box.target, {low.data(), n}, {high.data(), n}, {}, box.free};
+    const Box part{box.target, {low.data(), n}, {high.data(), n}, box.free, {}};
     PairSolver rough(K, part, start, gradient, memory);
     rough.size_ = few_first + few_second;
     rough.padded_ = padded(rough.size_);

@@ -9,7 +9,7 @@ using namespace skscreen;
 
 using Reals = Array<const double>;
 // A `Box` and `PairValues`.
-using Bounds = std::tuple<Reals, Reals, Reals, Reals, bool, double>;
+using Bounds = std::tuple<Reals, Reals, Reals, bool, Reals, double>;
 template <class T>
 using Values = std::tuple<Matrix<const T>, Matrix<const T>, Matrix<const T>, double>;
 

@@ -12,8 +12,8 @@ the duality gap is what its beta_i lacks to that.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,15 +34,14 @@ class View:
     primal: float
 
 
-@dataclass(frozen=True)
-class Box:
-    """Targets, bounds and shifts (m,) of some samples; whether there is a free intercept."""
+class Box(NamedTuple):
+    """Targets, bounds and shifts (m,) of some samples, as compiled loops take them."""
 
     target: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    free: bool
-    shifts: np.ndarray | None = None  # None of hinges; else all positive, and bounds infinite
+    free: bool  # whether there is a free intercept
+    shifts: np.ndarray = np.empty(0)  # none of hinges; else all positive, and bounds infinite
     outer_sum: float = 0.0  # sum of beta over samples that do not take part; 0 with shifts
 
     @classmethod
@@ -50,32 +49,20 @@ class Box:
         """Return the problem of some losses of labelled samples."""
         ends = y * losses.caps
         # A sample without loss may have any shift.
-        shifts = np.where(losses.caps > 0.0, losses.shifts, 1.0) if losses.smooth else None
+        shifts = np.where(losses.caps > 0.0, losses.shifts, 1.0) if losses.smooth else np.empty(0)
         target = y * losses.thresholds
         return cls(target, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free, shifts)
 
     def take(self, index: np.ndarray, outer_sum: float) -> "Box":
         """Return the problem on some of the samples."""
         target, low, high = (part[index] for part in (self.target, self.low, self.high))
-        shifts = None if self.shifts is None else self.shifts[index]
+        shifts = self.shifts[index] if self.shifts.size else self.shifts
         return Box(target, low, high, self.free, shifts, outer_sum)
-
-    def scaled(self, index: np.ndarray, factors: np.ndarray) -> "Box":
-        """Return the problem of a subset that represents all samples, with multiplied losses."""
-        part = self.take(index, 0.0)
-        shifts = None if part.shifts is None else part.shifts / factors
-        return replace(part, low=factors * part.low, high=factors * part.high, shifts=shifts)
-
-    @cached_property
-    def arrays(self) -> tuple:
-        """What compiled loops take."""
-        shifts = np.empty(0) if self.shifts is None else self.shifts
-        return self.target, self.low, self.high, shifts, self.free, self.outer_sum
 
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
         slopes = np.empty(beta.size)
-        b, gap, primal = loops.view(self.arrays, beta, f, slopes)
+        b, gap, primal = loops.view(self, beta, f, slopes)
         return View(b, slopes, gap, primal)
 
     def certify(
@@ -83,7 +70,7 @@ class Box:
     ) -> tuple[View, np.ndarray, np.ndarray]:
         """Return the largest gap for scores within errors; what samples and errors add, (m,)."""
         slopes, parts, losses = np.empty((3, beta.size))
-        b, gap, primal = loops.certify(self.arrays, beta, f, errors, slopes, parts, losses)
+        b, gap, primal = loops.certify(self, beta, f, errors, slopes, parts, losses)
         return View(b, slopes, gap, primal), parts, losses
 
     # Where a primal value overflows there is no gap.
@@ -92,14 +79,14 @@ class Box:
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[float, View] | None:
         """Return a factor that brings scores, within errors, to their targets; the view there."""
-        factor, b, gap, primal = loops.stretch(self.arrays, beta, f, errors)
+        factor, b, gap, primal = loops.stretch(self, beta, f, errors)
         return (factor, View(b, self.target - factor * f - b, gap, primal)) if factor else None
 
     # Weights far from the solution may have losses that overflow.
     @np.errstate(over="ignore", invalid="ignore")
     def losses(self, g: np.ndarray) -> np.ndarray:
         """Return the losses of samples for slopes."""
-        if self.shifts is None:
+        if not self.shifts.size:
             return np.maximum(self.high * g, self.low * g)
         best = self.best(g)
         return best * (g - 0.5 * self.shifts * best)
@@ -107,10 +94,6 @@ class Box:
     def best(self, g: np.ndarray) -> np.ndarray:
         """Return the beta that belong to slopes, of losses with shifts."""
         return np.clip(g / self.shifts, self.low, self.high)
-
-    def gradient(self, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return the slopes of the dual along beta."""
-        return slopes if self.shifts is None else slopes - self.shifts * beta
 
     def violations(self, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return the sizes of slopes along which samples can move."""
@@ -126,7 +109,7 @@ class Box:
         if not self.free or beta.sum() == 0.0:
             return beta
         beta = np.array(beta)
-        loops.balance(self.arrays, beta)
+        loops.balance(self, beta)
         return beta
 
 

@@ -27,7 +27,7 @@ def problem(loss, free, seed=0, n=40):
 
 def lacks(box, beta, slopes):
     """What the loss of each sample is above its dual part: what it adds to the gap."""
-    shifts = 0.0 if box.shifts is None else box.shifts
+    shifts = box.shifts if box.shifts.size else 0.0
     return box.losses(slopes) - (slopes * beta - 0.5 * shifts * beta**2)
 
 

@@ -161,7 +161,7 @@ class Engine:
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
         """Return free samples, violators, and the samples next to the margin, or all."""
-        if self.whole or box.shifts is not None:
+        if self.whole or box.shifts.size:
             return np.flatnonzero(box.low < box.high)
         violations, free = box.violations(point.beta, view.slopes), box.is_free(point.beta)
         rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
@@ -183,7 +183,7 @@ class Engine:
                 enough = max(left * near.gap, _SHARE * tol * view.primal)
             elif near.gap <= enough or self.sets.n_steps >= self.sets.max_steps:
                 break
-            gradient = part.gradient(beta, near.slopes)
+            gradient = near.slopes - part.shifts * beta if part.shifts.size else near.slopes
             W, eps = choose(part, beta, gradient, tol * view.primal, self.least)
             moved = self.sets.solve(index[U[W]], part.take(W, 0.0), beta[W], gradient[W], eps)
             change = moved - beta[W]

@@ -32,13 +32,11 @@ def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> P
     n = box.target.size
     order = np.random.default_rng(0).permutation(n)
     sizes = (*(size for size in sizes if size * _GROWTH < n), n)
-    index, factors = _some(order, box, sizes[0])
-    part = box.scaled(index, factors)
+    index, part = _some(order, box, sizes[0])
     point = engine.point(index, np.clip(np.zeros(sizes[0]), part.low, part.high))
     for size in sizes[1:]:
         view, free = engine.improve(index, part, point, _ROUGH), part.is_free(point.beta)
-        chosen, factors = _some(order, box, size)
-        part = box.scaled(chosen, factors)
+        chosen, part = _some(order, box, size)
         point = _carried(engine, index, point, view.b, chosen, part, free)
         index = chosen
     return point
@@ -48,7 +46,7 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
     """Return a point on new samples, which include those of the level before, `index`."""
     f, errors = engine.scores(index, point.beta, new)
     g = box.target - f - b
-    if box.shifts is not None:
+    if box.shifts.size:
         return engine.point(new, box.balanced(box.best(g)))
     same = np.zeros(new.size)
     same[np.searchsorted(new, index)] = point.beta
@@ -66,8 +64,8 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
     return engine.point(new, _by_scores(g, band, box, total))
 
 
-def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples that represent all, ascending, and the number that each of them represents."""
+def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, Box]:
+    """Return samples that represent all, ascending, and the problem with their losses multiplied."""
     rises = box.high[order] > 0.0
     n_rising = int(np.count_nonzero(rises))
     n, fewest = order.size, min(n_rising, order.size - n_rising)
@@ -81,7 +79,11 @@ def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarra
     )
     chosen = np.concatenate(parts)
     places = np.argsort(chosen)
-    return chosen[places], factors[places]
+    chosen, factors = chosen[places], factors[places]
+    part = box.take(chosen, 0.0)
+    shifts = part.shifts / factors if part.shifts.size else part.shifts
+    low, high = factors * part.low, factors * part.high
+    return chosen, part._replace(low=low, high=high, shifts=shifts)
 
 
 def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.ndarray:

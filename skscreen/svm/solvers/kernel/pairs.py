@@ -320,6 +320,6 @@ def _solve(
             point.f = box.target - view.b - view.slopes
         most = min(limit - steps, _STEPS + _STEPS_EACH * n) if few else limit - steps
         enough = max(_SHARE * enough, DIGITS if not (few or turn) else 0.0)
-        steps += loops.improve_pair(values, box.arrays, beta, point.f, few, enough, most, memory)
+        steps += loops.improve_pair(values, box, beta, point.f, few, enough, most, memory)
     b = view.b - missing * fsum(beta) if missing else view.b
     return b, view.gap, view.primal, steps

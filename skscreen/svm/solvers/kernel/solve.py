@@ -126,7 +126,7 @@ class _Problem:
             first = np.empty((1, gram.n))
             gram.block(np.zeros(1, np.int64), np.arange(gram.n), first)
             own = first[0] - 0.5 * first[0, 0]
-        sizes = diagonal - 2.0 * own + (0.0 if shifts is None else shifts)
+        sizes = diagonal - 2.0 * own + (shifts if shifts.size else 0.0)
         largest = float(np.max(sizes, where=np.isfinite(sizes), initial=0.0))
         # A power of two rounds nothing, with a finite reciprocal; single precision ends at 1e38.
         unit = 2.0 ** max(round(np.log2(largest)), -1000) if largest > 0.0 else 1.0

@@ -70,7 +70,7 @@ class WorkingSets:
             self._memory = np.empty(m * n, self._memory.dtype)
         K = self._memory[: m * n].reshape(m, n)
         missing = None if self.own is None else self.own[W]
-        own = self.diagonal[W] + (0.0 if box.shifts is None else box.shifts)
+        own = self.diagonal[W] + (box.shifts if box.shifts.size else 0.0)
         own = own if missing is None else own - 2.0 * missing
         diagonal = np.ones(n, K.dtype)
         # A sample at the origin moves to a bound at once.
@@ -106,11 +106,11 @@ def choose(
     size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
     worst = violations.max()
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
-    if box.shifts is None:
+    if box.shifts.size:
+        enough = np.sqrt(allowed / (1.0 / box.shifts[free]).sum()) if n_free else 0.0
+    else:
         width = box.high - box.low
         enough = 0.5 * allowed / max(width[free].sum(), 0.1 * size * width.mean())
-    else:
-        enough = np.sqrt(allowed / (1.0 / box.shifts[free]).sum()) if n_free else 0.0
     eps = min(max(enough, _LEFT * worst), 0.5 * worst)
     # As many that may rise as may fall: with an intercept they move in pairs.
     most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
