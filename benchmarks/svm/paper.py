@@ -6,6 +6,7 @@ Ogawa, Suzuki, Suzumura and Takeuchi (2014), arXiv:1401.6740.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from sklearn.svm import SVC
@@ -16,9 +17,8 @@ from benchmarks.support.parts import headed, options_of
 from benchmarks.support.peer_process import best_of
 from benchmarks.svm.peers_here import linear_svc, svc_gap
 from benchmarks.svm.rates import rates
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
@@ -72,19 +72,14 @@ def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolve
     """Return a path with one of the solvers compared."""
     screens = screening is not None
 
-    def solve_linear(losses, start, margins, codes, tol, left):
+    def solve_linear(samples, losses, *, start, fixed, tol):
         began = time.process_time()
-        state = SampleState(samples, losses, start, codes)
+        state = SampleState(samples, losses, start, fixed)
         state.evaluate()
-        coordinate_descent(state, tol, min(left, 20_000), screening=screens, shrinking=shrink)
+        coordinate_descent(state, tol, 20_000, screening=screens, shrinking=shrink)
         return state.solution(tol, time.process_time() - began)
 
-    def solve_gram(losses, start, margins, codes, tol, left):
-        return solve_kernel(
-            samples, losses, start=start, margins=margins, fixed=codes, tol=tol,
-            screening=screens,
-        )  # fmt: skip
-
+    solve_gram = partial(solve_kernel, screening=screens)
     solve = solve_linear if isinstance(samples, LinearSamples) else solve_gram
     return SamplePathSolver(samples, hinge(np.ones(samples.n)), solve, screening)
 

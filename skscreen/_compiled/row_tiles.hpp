@@ -1,4 +1,4 @@
-// Weighted sums of RBF kernel values from rows of few entries: see samples/row_tiles.py.
+// Weighted sums of RBF kernel values from rows of few entries: see samples/kernels/kernel_blocks.py.
 //
 // Columns stand transposed in cache: each entry of a row adds a multiple of one of their rows to
 // -|a - b|^2, a loop that vectorises. Products are added in the order of the columns, in groups of

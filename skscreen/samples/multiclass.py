@@ -35,9 +35,13 @@ class _Classes:
         """All that the problems depend on beside the samples and the loss."""
         return self.labels.codes, self.labels.weights, type(self).__name__
 
-    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
-        """Return sign times dual variable of the samples of a problem."""
-        return self.signs(problem) * alpha
+    def rows(self, problem: int) -> np.ndarray:
+        """Return which of the samples take part in a problem."""
+        raise NotImplementedError
+
+    def weights(self, problem: int) -> np.ndarray:
+        """Return the weights of the samples of a problem."""
+        return self.labels.weights[self.rows(problem)]
 
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples class by class, and how many each class has, absent ones too."""
@@ -76,13 +80,9 @@ class OneVsRest(_Classes):
         positive = problem if self.n_problems > 1 else 1
         return np.where(self.labels.codes == positive, 1.0, -1.0)
 
-    def weights(self, problem: int) -> np.ndarray:
-        """Return the weights of the samples of a problem."""
-        return self.labels.weights
-
     def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
         """Return sign times dual variable, a row for each problem, a column for each sample."""
-        return np.stack([self.signed(k, alpha) for k, alpha in enumerate(alphas)])
+        return np.stack([self.signs(k) * alpha for k, alpha in enumerate(alphas)])
 
 
 class OneVsOne(_Classes):
@@ -106,10 +106,6 @@ class OneVsOne(_Classes):
     def signs(self, problem: int) -> np.ndarray:
         """Return the signs, +1 or -1, of the samples of a problem."""
         return np.repeat([1.0, -1.0], [self.members[c].size for c in self.pairs[problem]])
-
-    def weights(self, problem: int) -> np.ndarray:
-        """Return the weights of the samples of a problem."""
-        return self.labels.weights[self.rows(problem)]
 
     def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
         """Return sign times dual variable as `SVC` has it: a row for each other class."""

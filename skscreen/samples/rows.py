@@ -7,7 +7,7 @@ penalised like the other weights. Signs and B are applied to results, never to t
 In regression a residual can be too large on either side. With the samples of a hinge-loss problem
 that is two of them on one row: x_i with the threshold y_i - epsilon, and -x_i with the threshold
 -(y_i + epsilon). Such 2n samples read the n rows without a copy: place i stands for row i mod n.
-For kernel values see `kernel_samples.Places`.
+For kernel values see `gram.Places`.
 """
 
 from copy import copy

@@ -73,14 +73,10 @@ class BothSides:
         losses = LOSSES[loss](np.tile(self.labels.repetitions, 2))
         return replace(losses, thresholds=np.concatenate([values - epsilon, -values - epsilon]))
 
-    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
-        """Return dual variables of positive minus those of negative residuals, (n,)."""
-        above, below = np.split(alpha, 2)
-        return above - below
-
     def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the same as a row."""
-        return self.signed(0, alphas[0])[None]
+        """Return dual variables of positive minus those of negative residuals, as a row."""
+        above, below = np.split(alphas[0], 2)
+        return (above - below)[None]
 
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples, and their number, (1,): there are no classes."""

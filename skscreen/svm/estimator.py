@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_classif
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.certificate import steps_table
 from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -18,7 +19,7 @@ from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, Kernel
+from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, WITH_LENGTHS, Kernel
 from skscreen.samples.multiclass import (
     Division,
     OneVsOne,
@@ -39,7 +40,7 @@ from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.screened.own import OwnScreening
-from skscreen.svm.solvers.solution import SampleSolution, steps_of, weights_of
+from skscreen.svm.solvers.solution import SampleSolution, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -255,7 +256,7 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         """Return the scores of all problems, one column each; equal up to rounding means equal."""
         check_is_fitted(self)
         scores = self._known_scores(X)
-        if scores is None or self._kernel.has_lengths:
+        if scores is None or self._kernel.name in WITH_LENGTHS:
             X = asked(self, self._kernel, X)
         with at_most(self.n_jobs):
             scores = self._raw_scores(X) if scores is None else scores
@@ -271,7 +272,7 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         intercept has the errors of the scores of support vectors, from which it was computed.
         """
         sizes = self._sums
-        if self._kernel.has_lengths:
+        if self._kernel.name in WITH_LENGTHS:
             lengths = self._kernel.lengths(X, self.support_vectors_)
             longest = self._longest if self.fit_intercept else 0.0
             sizes = np.maximum(lengths, longest)[:, None] * sizes
@@ -356,8 +357,10 @@ def _solved(
     solve: Callable[..., SampleSolution] = problem.solve
     if model.penalty == "l1":
         solve = L1Fits(model, problem).solve
-    elif starts is None and (found := problem.starts(C, model.tol)) is not None:
-        starts, spent = list(found[0]), found[1]
+    elif starts is None and model.loss == "squared_hinge":
+        found = problem.starts(C, model.tol)
+        if found is not None:
+            starts, spent = list(found[0]), found[1]
     calls = ((k, C, model.tol, None if starts is None else starts[k]) for k in range(n_problems))
     if n_threads == 1:
         solved = (solve(*call) for call in calls)
@@ -404,7 +407,9 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         "objective_": float(primals[0]) if is_one_problem else primals,
         "dual_gap_": float(np.max([each.certificate.relative_gap for each in solutions])),
         "n_iter_": max(model.fewest, *(int(solution.n_iter) for solution in solutions)),
-        "screening_history_": steps_of(solutions),
+        "screening_history_": steps_table(
+            (found.C, event) for found in solutions for event in found.history
+        ),
         "screening_parameter_": "C",
         "dual_coef_": shown(signed[:, found]),
         "kernel_shift_": np.array([solution.shift for solution in solutions]),

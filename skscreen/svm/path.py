@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skscreen.core.certificate import steps_table
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of, with_options
 from skscreen.fitting.training_data import own_unless_made
@@ -19,7 +20,7 @@ from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.paths import Paths, solved_grid, solved_within
 from skscreen.svm.problem import TrainingSet, build
 from skscreen.svm.screened.result import SampleScreening
-from skscreen.svm.solvers.solution import SampleSolution, steps_of
+from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -113,7 +114,12 @@ class PathOverC(PathResult[SampleSolution]):
     @property
     def screening_history(self) -> np.ndarray:
         """All screening steps, as in `screening_history_`."""
-        return steps_of(found for solution in self.solutions for found in solution.problems)
+        return steps_table(
+            (found.C, event)
+            for solution in self.solutions
+            for found in solution.problems
+            for event in found.history
+        )
 
     def __getitem__(self, index: int) -> BaseSVM:
         """Return the fitted estimator of the value of C at a place in `Cs`."""

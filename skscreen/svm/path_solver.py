@@ -13,7 +13,7 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
-from skscreen.samples.kernels.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
@@ -41,11 +41,8 @@ _MOST_SUMMED = 4.0
 
 Samples = LinearSamples | KernelSamples
 
-# Takes losses, start, margins of the start, decisions as codes, tol, and the most steps or inf.
-Solve = Callable[
-    [SampleLosses, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, float],
-    SampleSolution,
-]
+# `solve_linear` or `solve_kernel`.
+Solve = Callable[..., SampleSolution]
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,11 @@ class SamplePathSolver:
         # The gap balls of points at the new C screen in any case but this.
         self._screens, self._bound = screening is not None, BOUNDS.get(screening or "gap")
         self._signs, self._on_path = samples.y if free else None, False
-        self._begins = FirstPiece(samples, self._losses, self._signs)
         self._known: list[_Known] = []
+
+    @cached_property
+    def _begins(self) -> FirstPiece:
+        return FirstPiece(self.samples, self._losses, self._signs)
 
     @cached_property
     def _targets(self) -> "_TargetMargins":
@@ -133,7 +133,8 @@ class SamplePathSolver:
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._losses.sizes)
         losses = self._losses.at(C)
-        if not self._begins.ends_before(C):
+        # With a free intercept there is no piece in closed form.
+        if self._signs is None and not self._begins.ends_before(C):
             first = self._first(C, losses)
             # The gap is only larger if rounding errors of the margins are too large.
             if first.certificate.relative_gap <= tol:
@@ -143,7 +144,19 @@ class SamplePathSolver:
         if start is None and self._known:
             start, margins, codes = self._carry_over(C, losses, history)
         with blas_threads_for(self.samples.width):
-            solution, codes = self._solved(C, losses, start, margins, codes, tol, history)
+            solution = self._solved(losses, start, margins, codes, tol)
+            history += after_steps(solution.history, 0, lam=1.0 / C)
+            if any(event.where == "repair" for event in solution.history):
+                codes = None
+            decided = codes is not None and codes.any()
+            if not solution.converged and decided and solution.n_iter < self._max_iter:
+                # Decisions are proven; if rounding errors have led to a wrong one all the same,
+                # only a solve without them can confirm the full problem.
+                before, codes = solution.n_iter, None
+                event = ScreeningEvent("repair", 1.0 / C, before, 0, 0, self.samples.n, 0)
+                solution = self._solved(losses, solution.alpha, None, None, tol, before)
+                history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
+                solution = replace(solution, n_iter=solution.n_iter + before)
         return self._keep(C, solution, history, codes, began)
 
     def _keep(self, C: float, found: SampleSolution, history, codes, began) -> SampleSolution:
@@ -170,27 +183,15 @@ class SamplePathSolver:
         history, seconds = (*solution.history, event), solution.seconds + seconds
         return replace(solution, history=history, seconds=seconds)
 
-    def _solved(self, C, losses, start, margins, codes, tol, history):
-        """Solve with decisions; return the solution and the decisions that were used."""
-        solution = self._polished(losses, start, margins, codes, tol)
-        history += after_steps(solution.history, 0, lam=1.0 / C)
-        if any(event.where == "repair" for event in solution.history):
-            codes = None
-        decided = codes is not None and codes.any()
-        if not solution.converged and decided and solution.n_iter < self._max_iter:
-            # Decisions are proven; if rounding errors have led to a wrong one all the same, only a
-            # solve without them can confirm the full problem.
-            history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, codes.size, 0))
-            before, codes = solution.n_iter, None
-            solution = self._polished(losses, solution.alpha, None, None, tol, before)
-            solution = replace(solution, n_iter=solution.n_iter + before)
-            history += after_steps(solution.history, before, lam=1.0 / C)
-        return solution, codes
-
-    def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
+    def _solved(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, and polish the solution where many digits are asked for, or it costs little."""
-        left = max(self._max_iter - spent, 0)
-        solution = self._solve(losses, start, margins, codes, tol, left)
+        # Products with this tolerance stay finite.
+        how = {"start": start, "fixed": codes, "tol": min(float(tol), 1e100)}
+        if isinstance(self.samples, KernelSamples):
+            how["margins"] = margins
+        if self._max_iter < math.inf:
+            how["max_iter"] = max(self._max_iter - spent, 0)
+        solution = self._solve(self.samples, losses, **how)
         if solution.w is None and tol > _MANY_DIGITS and self.samples.n > _FEW:
             return solution
         polished = polish(self.samples, losses, solution, self._signs)

@@ -105,7 +105,9 @@ class SVMProblem:
         self._settings = replace(settings, once=alone and self._stored is None)
         self._shared = shared
         self._sets: dict[int, SampleSet] = {}
-        self._pairs = self._shared_pairs(is_small) if has_blocks else None
+        self._pairs = None
+        if has_blocks and (is_small or one_vs_one):
+            self._pairs = self._shared_pairs(is_small)
         if self._pairs is None and not one_vs_one and data.division.n_problems > 1:
             self._samples(0).prepare()
 
@@ -116,21 +118,19 @@ class SVMProblem:
         return StoredFit(store, content_key(*given), self.division.n_problems)
 
     def _shared_pairs(self, is_small: bool) -> ClassPairs | None:
-        """Return what solves problems of two classes that share kernel values, where that is so."""
+        """Return what solves problems that share kernel values; None if these are too large."""
         settings, division = self._settings, self.division
         how = division, settings.bias, settings.free
         blocks: SmallBlocks | ClassBlocks
         if is_small:
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
             blocks = SmallBlocks(self._taking_part, self.kernel, *how, kept)
-        elif isinstance(division, OneVsOne):
+        else:
             gram = Gram(self._taking_part, self.kernel, cache_size=0.0)
             if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
                 return None
             kept = self._kept_blocks(block_bytes(division))
             blocks = ClassBlocks(gram, division, settings.bias, kept)
-        else:
-            return None
         return ClassPairs(blocks, *how, settings.max_iter)
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
@@ -179,8 +179,8 @@ class SVMProblem:
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
-        signed = self.division.signed(problem, solution.alpha)
-        return self._samples(problem).finish(signed, solution, self.division.shift)
+        signs = self.division.signs(problem)
+        return self._samples(problem).finish(signs, solution, self.division.shift)
 
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
@@ -233,13 +233,14 @@ class SVMProblem:
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near all solutions, and steps for each, if they are found together.
 
-        That is for squared hinges, one-vs-rest, on wide and sparse rows.
+        That is one-vs-rest, for squared hinges, on wide and sparse rows.
         """
         settings = self._settings
-        known = settings.loss != "squared_hinge" or settings.solver != "auto"
-        if known or self._stored is not None or self.division.n_problems < 3:
+        if self._stored is not None or self.division.n_problems < 3 or math.isinf(C):
             return None
-        if isinstance(self.division, OneVsOne) or settings.max_iter is not None or math.isinf(C):
+        if isinstance(self.division, OneVsOne) or settings.max_iter is not None:
+            return None
+        if settings.solver != "auto":
             return None
         return self._samples(0).start_together(self.labels.codes, self.losses(0).at(C), tol)
 

@@ -13,12 +13,11 @@ from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.store import Store
 from skscreen.samples.kernels.definite import DefiniteMatrix, IndefiniteError, made_definite
 from skscreen.samples.kernels.distances import near_origin
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, both_signs, compress
-from skscreen.svm.path_solver import SamplePathSolver, Samples
+from skscreen.svm.path_solver import SamplePathSolver, Samples, Solve
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import is_narrow, solve_linear
@@ -139,10 +138,15 @@ class SampleSet:
         if not self.by_rows and self._gram is None:
             return self._uncertified(signs, losses)
         settings, samples = self._settings, self.samples(signs)
+        how: dict[str, Any] = {"free": settings.free, "screening": settings.screening is not None}
+        solve: Solve = partial(solve_kernel, exact=not settings.once, **how)
+        if self.by_rows:
+            how |= {"random_state": settings.random_state, "solver": settings.solver}
+            solve = partial(solve_linear, **how)
+        max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
-            samples, losses, partial(self._solve, samples), settings.screening,
-            free=settings.free, max_iter=settings.max_iter and settings.max_iter - spent,
-        )  # fmt: skip
+            samples, losses, solve, settings.screening, free=settings.free, max_iter=max_iter
+        )
         # A shift is taken once.
         is_shifted = self._changed is not None and not self._is_for_libsvm
         if settings.indefinite != "warn" or self._kernel.is_definite or is_shifted:
@@ -166,30 +170,16 @@ class SampleSet:
             return KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
         return KernelSamples(gram, signs, bias=bias)
 
-    def _solve(self, samples, losses, start, margins, codes, tol, left) -> SampleSolution:
-        """Solve for one C; see `path_solver.Solve`."""
-        settings = self._settings
-        how: dict[str, Any] = {
-            "free": settings.free,
-            "screening": settings.screening is not None,
-            # Products with it stay finite.
-            "tol": min(float(tol), 1e100),
-            "start": start,
-            "fixed": codes,
-        }
-        if left < math.inf:
-            how["max_iter"] = left
-        if not self.by_rows:
-            return solve_kernel(samples, losses, margins=margins, exact=not settings.once, **how)
-        how |= {"random_state": settings.random_state, "solver": settings.solver}
-        return solve_linear(samples, losses, **how)
-
-    def finish(self, signed: np.ndarray, solution: SampleSolution, origin: float) -> SampleSolution:
-        """Return a solution as users see it, without margins.
-
-        `signed` are y_i alpha_i of rows; the intercept is `origin` larger.
-        """
+    def finish(
+        self, signs: np.ndarray | None, solution: SampleSolution, origin: float
+    ) -> SampleSolution:
+        """Return a solution as users see it, without margins; the intercept is `origin` larger."""
         settings, w, b = self._settings, solution.w, solution.b
+        if signs is None:
+            above, below = np.split(solution.alpha, 2)
+            signed = above - below
+        else:
+            signed = signs * solution.alpha
         if w is not None:
             b = self._linear_samples.intercept(w, b)
             w = w[: self._X.shape[1]]

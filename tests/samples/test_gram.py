@@ -6,9 +6,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 
 rng = np.random.default_rng(0)
 N = 700

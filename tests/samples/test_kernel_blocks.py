@@ -7,10 +7,9 @@ from scipy import sparse
 from skscreen._compiled import LEVELS
 from skscreen._compiled import samples as loops
 from skscreen.core import threads
-from skscreen.samples.kernels.gram import BY_BLOCKS, Gram
+from skscreen.samples.kernels.gram import BY_BLOCKS, Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from tests.awkward_data import HARD
 
 
@@ -35,7 +34,7 @@ def samples(kind, n=700, d=7):
         X[::50] = 5.0 + 9.0 * rng.normal(size=(n // 50, 40))
         X[3, 2] = 1e6
     elif kind == "wide":
-        # More features than `row_tiles` takes: products of matrices, with far rows too.
+        # More features than `tile_rows` takes: products of matrices, with far rows too.
         X = rng.normal(scale=0.5, size=(n, 33))
         X[::9] *= 4.0
         X[[3, 400]] *= 1e6

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.rows import LinearSamples, both_signs
 
 RNG = np.random.default_rng(0)

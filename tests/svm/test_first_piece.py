@@ -5,9 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, both_signs
 from skscreen.samples.targets import BothSides, Targets

@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.path_solver import SamplePathSolver, _TargetMargins
+from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 
 RNG = np.random.default_rng(1)
@@ -31,9 +34,9 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
     samples = LinearSamples(1e-30 * RNG.normal(size=(4, 1)), np.array([1.0, -1.0, 1.0, -1.0]), 1e8)
     asked = []
 
-    def solve(losses, start, margins, codes, tol, left):
+    def solve(samples, losses, **how):
         asked.append(losses.caps[0])
-        return solve_linear(samples, losses, start=start, fixed=codes, tol=tol)
+        return solve_linear(samples, losses, **how)
 
     solver = SamplePathSolver(samples, hinge(np.ones(4)), solve, "intersection")
     solution = solver.solve(1.0, 1e-6)
@@ -43,12 +46,13 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
 
 def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
     rng = np.random.default_rng(0)
-    samples = LinearSamples(rng.normal(size=(30, 40)), np.where(rng.random(30) < 0.5, -1, 1))
+    gram = Gram(rng.normal(size=(30, 40)), Kernel("linear"))
+    samples = KernelSamples(gram, np.where(rng.random(30) < 0.5, -1.0, 1.0))
     starts = []
 
-    def solve(losses, start, margins, codes, tol, left):
+    def solve(samples, losses, *, start, margins, **how):
         starts.append((start, margins))
-        return solve_linear(samples, losses, start=start, fixed=codes, tol=tol)
+        return solve_kernel(samples, losses, start=start, margins=margins, **how)
 
     def dual(alpha):
         return alpha.sum() - 0.5 * alpha @ samples.q_dot(alpha)

@@ -33,7 +33,7 @@ def passed(model, X, y):
 
 @pytest.mark.parametrize(
     ("n", "n_classes", "most_files", "most_functions"),
-    [(150, 3, 10, 62), (2100, 3, 12, 74), (2500, 2, 20, 125)],
+    [(150, 3, 9, 57), (2100, 3, 10, 69), (2500, 2, 16, 110)],
     ids=["small", "one against one", "two classes"],
 )
 def test_a_fit_passes_few_files_and_functions(n, n_classes, most_files, most_functions):

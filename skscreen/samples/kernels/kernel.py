@@ -26,6 +26,8 @@ from skscreen.samples.rows import flat_rows, squared_norms
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 KERNELS = (*KERNELS_WITH_GAMMA, "linear", "precomputed")
+# Those whose samples have lengths that are not all alike, and known without other samples.
+WITH_LENGTHS = ("linear", "poly")
 
 # Entries of sparse samples up to which they are made dense.
 FEW_ENTRIES = 2**18
@@ -147,15 +149,10 @@ class Kernel:
         """Width of products, for the choice of BLAS threads; see `KernelSamples.width`."""
         return np.inf if self.name == "linear" else 0.0
 
-    @property
-    def has_lengths(self) -> bool:
-        """Whether samples have lengths that are not all alike, and known without other samples."""
-        return self.name in ("linear", "poly")
-
     def lengths(self, X: Any, support_vectors: Any) -> np.ndarray:
         """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores."""
         n = X.shape[0]
-        if not self.has_lengths or support_vectors.shape[0] == 0:
+        if self.name not in WITH_LENGTHS or support_vectors.shape[0] == 0:
             return np.ones(n)
         if sparse.issparse(X):
             squares = squared_norms(flat_rows(X), n)

@@ -12,12 +12,16 @@ tile have weights of one sign, so that its sum is that of the absolute values to
 centre take part in double precision; rows so far that double precision loses digits too, by their
 differences, and next to rows near the centre they count nothing.
 
-Rows of few features, or mostly zero off the centre, need no products of matrices: see `row_tiles`.
+Rows of few features, or mostly zero off the centre, need no products of matrices, which are slow
+for them. They meet a few hundred columns, which stand transposed in cache: each entry of a row adds
+a multiple of one of their rows to -|a - b|^2, a loop that vectorises, and powers of two go into the
+sums at once. Zeros are left out; of rows of a few features four share what they read.
 Polynomial kernels have tiles of their own: see `poly_blocks`. Other kernels are computed in double
 precision throughout.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -27,7 +31,6 @@ from scipy import sparse
 from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.threads import in_threads
-from skscreen.samples.row_tiles import TileRows, tile_rows
 
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
@@ -150,6 +153,54 @@ class RBFRows:
         return out
 
 
+@dataclass(frozen=True)
+class TileRows:
+    """Rows a in one precision, each filled up with zeros to a multiple of four entries."""
+
+    # indptr, columns, values as in CSR, without columns where all rows have all features; -|a|^2
+    # (n,), and what of it does not fit into that.
+    arrays: tuple[np.ndarray, ...]
+    d: int  # a multiple of four
+    width: int  # columns at a time
+    groups: np.ndarray  # (n,), groups of four entries, which are added up one after the other
+    is_sparse: bool  # whether zeros are left out
+
+
+def tile_rows(
+    counts: np.ndarray, *parts: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> list[TileRows] | None:
+    """Return rows in several precisions, None where products of matrices are faster.
+
+    `counts` (n,) are the entries of each row that are not zero; a part are rows (n, d) in one
+    precision, of the most precise one last, and -|a|^2 in two numbers.
+    """
+    rows, (n, d) = parts[-1][0], parts[-1][0].shape
+    is_sparse = bool(counts.sum() <= 0.25 * rows.size)
+    if not is_sparse and d > 20:
+        return None
+    padded = d + -d % 4
+    groups = np.maximum(-(-counts // 4), 1) if is_sparse else np.full(n, padded // 4)
+    indptr, columns = np.concatenate([[0], np.cumsum(4 * groups)]), np.empty(0, np.int64)
+    if is_sparse:
+        entries = np.nonzero(rows)
+        before = np.cumsum(counts) - counts
+        places = np.arange(counts.sum()) + np.repeat(indptr[:-1] - before, counts)
+        columns = np.zeros(indptr[-1], np.int64)
+        columns[places] = entries[1]
+    # Transposed these columns take a megabyte in single precision.
+    width, out = min(512, max(64, 2**18 // padded)), []
+    for rows, high, low in parts:
+        if is_sparse:
+            values = np.zeros(indptr[-1], rows.dtype)
+            values[places] = rows[entries]
+        else:
+            values = np.zeros((n, padded), rows.dtype)
+            values[:, :d] = rows
+        arrays = indptr, columns, values.ravel(), high, low
+        out.append(TileRows(arrays, padded, width, groups, is_sparse))
+    return out
+
+
 class RBFBlocks:
     """Products of an RBF kernel between two sets of samples, which may be the same."""
 
@@ -197,7 +248,8 @@ class RBFBlocks:
             for part in parts:
                 loops.add_tiles(
                     left.arrays, right.arrays, left.width, left.d, I, J[part], total.weights,
-                    total.n_negative, total.own, *total.of_columns(part),
+                    total.n_negative, total.own, total.other[part], total.bound,
+                    total.values[part], total.errors[part],
                 )  # fmt: skip
 
         in_threads(work, J.size, left.width, I.size * J.size, blas=False)
@@ -314,13 +366,10 @@ class _Total:
     def __init__(self, own: np.ndarray, B: RBFRows, c, J, double: bool):
         self.weights = np.abs(c).astype(np.float64 if double else np.float32)
         self.n_negative, unit = int(np.count_nonzero(c <= 0.0)), UNIT if double else UNIT_SINGLE
-        self.own = own
-        self._other, self._bound = B.squares[J], (_SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
+        # |b|^2, and units of errors.
+        self.own, self.other = own, B.squares[J]
+        self.bound = (_SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
         self.values, self.errors = np.zeros(J.size), np.zeros(J.size)
-
-    def of_columns(self, part: slice) -> tuple:
-        """Return what loops take for some columns: |b|^2, units of errors, sums and bounds."""
-        return self._other[part], self._bound, self.values[part], self.errors[part]
 
     def of_tiles(self, left, J, right, exponents) -> tuple[np.ndarray, np.ndarray]:
         """Return sums and bounds by the tiles that `exponents` makes of left and `right(J)`."""
@@ -332,11 +381,14 @@ class _Total:
         def work(parts) -> None:
             memory = np.empty(size * size, self.weights.dtype)
             for columns in _all_tiles(parts, width):
-                B, others = right(J[columns]), self.of_columns(columns)
+                B, other = right(J[columns]), self.other[columns]
+                values, errors = self.values[columns], self.errors[columns]
                 for part in rows:
-                    T = exponents(left[part], B, memory)
-                    negative = part.start < self.n_negative
-                    loops.add_powers(T, self.weights[part], negative, self.own[part], *others)
+                    T, is_negative = exponents(left[part], B, memory), part.start < self.n_negative
+                    loops.add_powers(
+                        T, self.weights[part], is_negative, self.own[part], other, self.bound,
+                        values, errors,
+                    )  # fmt: skip
 
         in_threads(work, J.size, width, len(left) * J.size)
         return self.values, self.errors

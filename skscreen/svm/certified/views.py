@@ -8,9 +8,8 @@ from scipy import sparse
 
 from skscreen.core.inputs import as_floats
 from skscreen.core.memory import check_kernel_memory
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.labels import of_rows
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.samples.kernels.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import LARGEST
 from skscreen.svm.path_solver import Samples

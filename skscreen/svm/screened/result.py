@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.fitting.training_data import mark
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 

@@ -5,12 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skscreen.core.certificate import (
-    Certificate,
-    ScreeningEvent,
-    n_screened,
-    steps_table,
-)
+from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 
 
 @dataclass(frozen=True)
@@ -104,11 +99,6 @@ class SampleSolution:
     def screening_rate(self, where: str | None = None) -> float:
         """Return the share of all items decided at the end, or after the step `where`."""
         return n_screened(self.history, where) / max(self.n_items, 1)
-
-
-def steps_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
-    """Return the screening steps of solutions as a structured array, see `certificate.STEPS`."""
-    return steps_table((found.C, event) for found in solutions for event in found.history)
 
 
 def weights_of(solutions: Iterable[SampleSolution]) -> np.ndarray:

@@ -9,9 +9,8 @@ from svm_reference import free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test

@@ -13,9 +13,8 @@ from svm_reference import dual, gap, optimum, primal, sloppy
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC
 from skscreen.core.certificate import Certificate
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear

@@ -65,7 +65,7 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
 
 
 def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, Box]:
-    """Return samples that represent all, ascending, and the problem with their losses multiplied."""
+    """Return samples, ascending, and the problem in which they represent all: larger losses."""
     rises = box.high[order] > 0.0
     n_rising = int(np.count_nonzero(rises))
     n, fewest = order.size, min(n_rising, order.size - n_rising)

@@ -7,8 +7,7 @@ free samples for Newton's method. Pivoted Cholesky finds these directions.
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.kernels.gram import Gram
-from skscreen.samples.kernels.kernel_samples import KernelSamples, Places
+from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear

@@ -20,10 +20,9 @@ from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import RBFBlocks
-from skscreen.samples.kernels.kernel_samples import Places
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.svm.certificate import Box, Point, certify

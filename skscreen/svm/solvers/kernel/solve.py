@@ -8,7 +8,7 @@ from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
-from skscreen.samples.kernels.kernel_samples import KernelSamples
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.svm.certificate import Box, View

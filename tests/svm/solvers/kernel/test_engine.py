@@ -7,9 +7,8 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from skscreen import ScreenedSVC, svc_path
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.certificate import Box, View
 from skscreen.svm.solvers.kernel import levels

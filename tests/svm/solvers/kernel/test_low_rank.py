@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from skscreen import ScreenedSVC
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.solvers.kernel.low_rank import factor, solve_factored
 from skscreen.svm.solvers.kernel.solve import solve_kernel

@@ -9,9 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
 from skscreen.core.certificate import screening_event
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.solve import solve_kernel
