@@ -13,6 +13,11 @@ _COLUMNS = {
     3: ("word", "pos", "label"),
     4: ("word", "pos", "chunk", "label"),
 }
+# Words for columns in the first line of files that have a header.
+_HEADERS = {
+    "chunk", "form", "id", "label", "labels", "lemma", "ner", "ner_tag", "ner_tags", "pos",
+    "pos_tag", "sentence", "tag", "tags", "token", "tokens", "word", "words",
+}  # fmt: skip
 
 
 def load_conll(
@@ -48,6 +53,7 @@ def load_conll(
     ------
     ValueError
         If a line has another number of fields than there are columns, or no label, names the line;
+        if the first line names the columns, or the labels seem to be in the first column;
         if there are no sentences, or more columns than have names by default; if the source is not
         in `encoding`.
     FileNotFoundError
@@ -109,6 +115,7 @@ def load_conll(
             )
     if not sentences:
         raise ValueError("source must hold at least one sentence, got none.")
+    _refuse_header([row for rows in sentences for row in rows], names)
     for rows in sentences:
         for row in rows:
             row.pop("id", None)
@@ -118,13 +125,42 @@ def load_conll(
     return sentences, y
 
 
+def _refuse_header(rows: list[dict], names: tuple) -> None:
+    """Raise where the first line names the columns, or the first column holds labels of spans."""
+    first = [value.casefold() for value in rows[0].values()]
+    if set(first) <= _HEADERS and "label" in rows[0]:
+        raise ValueError(
+            f"source must have no header, but its first line seems to be one, {first}: pass its "
+            "text without that line, text.split('\\n', 1)[1], and name the columns by columns=."
+        )
+    word, label = (
+        [row[name] for row in rows if name in row]
+        for name in (next((name for name in names if name), ""), "label")
+    )
+    if _are_spans(word) and label and not _are_spans(label):
+        raise ValueError(
+            f"source seems to have the labels, as {word[0]!r}, in the first column, not in the "
+            "last one: name the columns by columns=, for instance columns=('label', 'word')."
+        )
+
+
+def _are_spans(labels: list[str]) -> bool:
+    """Whether all labels are those of spans, and not all of them "O"."""
+    kinds = {label[:2] if label[2:] else label for label in labels}
+    return bool(kinds - {"O"}) and kinds <= {"O", "B-", "I-", "E-", "S-", "L-", "U-"}
+
+
 def _text(source, encoding: str) -> str:
     try:
         return _read(source, encoding)
     except UnicodeDecodeError as error:
+        hint = "Name another, for instance encoding='latin-1'."
+        if error.object.startswith(b"\x1f\x8b"):
+            hint = "It is compressed: pass gzip.open(source, 'rt', encoding='utf-8')."
+        elif error.object.startswith((b"\xff\xfe", b"\xfe\xff")):
+            hint = "It has the mark of encoding='utf-16'."
         raise ValueError(
-            f"source must be in encoding={encoding!r}, but it is not: {error}. Name another, for "
-            "instance encoding='latin-1'."
+            f"source must be in encoding={encoding!r}, but it is not: {error}. {hint}"
         ) from error
 
 
@@ -144,9 +180,14 @@ def _read(source, encoding: str) -> str:
                 error.errno, "source must be a file or text with a line break, got no such file",
                 os.fspath(source),
             ) from error  # fmt: skip
+    hint = ""
+    if isinstance(source, bytes):
+        hint = f": pass source.decode({encoding!r})"
+    elif isinstance(source, list | tuple):
+        hint = ": pass '\\n'.join(source)"
     raise ValueError(
         "source must be a path, an open file or text with line breaks, got "
-        f"{type(source).__name__}."
+        f"{type(source).__name__}{hint}."
     )
 
 

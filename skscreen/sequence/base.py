@@ -11,6 +11,7 @@ from sklearn.utils import check_scalar, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user
@@ -24,6 +25,7 @@ from skscreen.sequence.data import (
     check_sequences,
     check_weights,
     list_of_sequences,
+    warn_numbered,
 )
 from skscreen.sequence.labels import (
     check_lengths,
@@ -32,6 +34,8 @@ from skscreen.sequence.labels import (
     kind_of,
     labels_of_positions,
     stack_labels,
+    warn_padding,
+    warn_spaces,
 )
 from skscreen.sequence.loops import best_labels, expectations
 
@@ -131,6 +135,8 @@ def begin_fit(
     if not lengths.any():
         raise ValueError("X must hold at least one sequence that is not empty, got none.")
     labels = labels_of_positions(y, lengths)
+    warn_padding(sequences, labels)
+    warn_numbered(sequences)
     weights = check_weights(sample_weight, lengths.size)
     check_bounds(float(model.C), weights[weights > 0.0])
     model.n_features_in_ = sequences.X.shape[1]
@@ -145,6 +151,7 @@ def begin_fit(
         labels = labels[sequences.positions(kept)]
         sequences, weights = sequences.take(kept), weights[kept]
     model.classes_, codes = np.unique(labels, return_inverse=True)
+    warn_spaces(model.classes_)
     if model.classes_.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got 1 class"
@@ -355,18 +362,29 @@ def linear_chains(model: LinearChain, X: Any, y: Any, sample_weight: Any) -> Cha
     if class_weight is not None:
         scales = np.concatenate([[1.0], np.maximum(costs[1:], costs[:-1])])
         scales[sequences.first[:-1]] = 1.0
+    sequences, columns = sequences.without_empty_columns()
+    d, m = model.n_features_in_, model.classes_.size
+    check_memory(
+        8.0 * d * m, f"Weights of {d:,} features and {m:,} labels",
+        "Use fewer labels or features, for instance by a FeatureHasher.",
+    )  # fmt: skip
     return Chains(
         sequences.with_constants(model.fit_intercept, model.fit_start_end), codes,
         model.classes_.size, weights / weights.sum(), costs,
-        1.0 / (float(model.C) * float(weights.sum())), scales,
+        1.0 / (float(model.C) * float(weights.sum())), scales, columns,
     )  # fmt: skip
 
 
 def keep_weights(model: LinearChain, chains: Chains, w: np.ndarray) -> None:
     """Set the attributes of weights."""
     W, E = chains.tables(w)
-    d, m = model.n_features_in_, model.classes_.size
+    m, kept = model.classes_.size, chains.columns
+    d = model.n_features_in_ if kept is None else kept.size
     model.coef_ = np.ascontiguousarray(W[:d].T)
+    if kept is not None:
+        # Features without entries have weight 0 at the optimum.
+        coef, model.coef_ = model.coef_, np.zeros((m, model.n_features_in_))
+        model.coef_[:, kept] = coef
     model.intercept_ = W[d].copy() if model.fit_intercept else np.zeros(m)
     model.start_, model.end_ = W[-2:].copy() if model.fit_start_end else np.zeros((2, m))
     model.transition_ = E.copy()

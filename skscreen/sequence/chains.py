@@ -41,6 +41,8 @@ class Chains:
     losses: np.ndarray
     lam: float
     scales: np.ndarray = field(default_factory=lambda: ONE)
+    # The features of the user that `sequences` have, (n_kept,); None where they have all.
+    columns: np.ndarray | None = None
 
     def __post_init__(self):
         # As measured: a solve has twelve such vectors in memory at the same time.

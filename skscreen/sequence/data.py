@@ -1,5 +1,6 @@
 """Sequences of unequal lengths, checked and stacked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.inputs import is_sparse
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.rows import LARGEST
 
 
@@ -52,6 +54,21 @@ class Sequences:
         lengths = np.diff(self.first)[index]
         return Sequences(self.X[self.positions(index)], starts_of(lengths))
 
+    def without_empty_columns(self) -> tuple["Sequences", np.ndarray | None]:
+        """Return them with the columns that have entries, and these columns, (n_kept,).
+
+        None are left out where most have entries. Hashed features are a million, of which a text
+        has some thousands: vectors of them all take most of the time of a fit.
+        """
+        if not is_sparse(self.X):
+            return self, None
+        columns, places = np.unique(self.X.indices, return_inverse=True)
+        if not 0 < 2 * columns.size <= self.X.shape[1]:
+            return self, None
+        shape = self.X.shape[0], columns.size
+        rows = sparse.csr_array((self.X.data, places, self.X.indptr), shape=shape)
+        return Sequences(rows, self.first), columns
+
     def positions(self, index: np.ndarray) -> np.ndarray:
         """Return the positions of some of the sequences."""
         return np.concatenate([np.arange(self.first[c], self.first[c + 1]) for c in index])
@@ -89,21 +106,25 @@ def list_of_sequences(X: Any) -> list:
     if is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
         raise ValueError(
             "X must be a list of arrays of shape (length, n_features), one for each sequence, got "
-            f"one array of shape {X.shape}. Put a single sequence into a list: [X]."
+            f"one array of shape {X.shape}. Put a single sequence into a list: [X]. Where the rows "
+            "of all follow each other pass numpy.split(X, numpy.cumsum(lengths)[:-1])."
         )
-    if isinstance(X, (str, bytes, dict)) or hasattr(X, "columns"):
+    if isinstance(X, (str, bytes, Mapping)) or hasattr(X, "columns"):
         more = ""
         if hasattr(X, "columns"):
             more = (
                 " Where a column says to which sequence each row belongs, pass [group for _, group "
                 "in X.groupby(column)] without that column."
             )
+        if isinstance(X, Mapping):
+            more = " Of sequences by name pass list(X.values())."
         raise ValueError(
             "X must be a list of sequences, each a matrix or a list of what belongs to its "
             f"positions, got {type(X).__name__}. Put a single sequence into a list: [X].{more}"
         )
     try:
-        parts = list(X)
+        # Arrow's lists are scalars of its own.
+        parts = X.to_pylist() if hasattr(X, "to_pylist") else list(X)
     except TypeError as error:
         raise ValueError(f"X must be a list of arrays, got {type(X).__name__}.") from error
     refuse_groups_and_masks(parts, "X")
@@ -120,7 +141,8 @@ def refuse_groups_and_masks(parts: list, name: str) -> None:
                 f"{name}[{c}] is a pair of a name and a group, as groupby gives them: pass [group "
                 f"for _, group in {name}]."
             )
-        if np.ma.is_masked(part):
+        # Not by `is_masked`, which takes what has a `_mask` for masked, as pandas' integers have.
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
             raise ValueError(
                 f"{name}[{c}] has masked entries, which no sequence may have: pass the positions "
                 f"that there are, {name}[{c}][:length].data."
@@ -218,6 +240,12 @@ def _as_matrix(part, name: str):
             raise ValueError(f"{name} must have shape (length, n_features), got {shape}.{single}")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
         return part
+    kinds = getattr(part, "dtypes", [getattr(part, "dtype", None)])
+    if any(getattr(kind, "kind", "") in ("m", "M") for kind in kinds):
+        raise ValueError(
+            f"{name} must be a matrix of numbers, but has dates or durations: pass what matters of "
+            "them, as hours or days since the first."
+        )
     try:
         return check_array(part, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
@@ -246,6 +274,21 @@ def _stack(parts: list):
     out = sparse.csr_array(sparse.vstack(parts, format="csr"))
     out.sum_duplicates()
     return out
+
+
+def warn_numbered(sequences: Sequences) -> None:
+    """Warn about a column that counts the sequences, as one that a frame was grouped by does."""
+    rows, first = sequences.X, sequences.first
+    # Ten in a row are not so by chance.
+    if is_sparse(rows) or len(first) <= 10 or not np.diff(first).all():
+        return
+    counting = np.all(np.diff(rows[first[:-1]], axis=0) == 1.0, axis=0)
+    for column in np.flatnonzero(counting):
+        if np.array_equal(rows[:, column], np.repeat(rows[first[:-1], column], np.diff(first))):
+            warn_user(
+                f"Column {column} of X is the number of the sequence in all of its rows, and is "
+                "learned from as it is: leave it out, as X.drop(columns=...) does."
+            )
 
 
 def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:

@@ -1,13 +1,15 @@
 """Labels of sequences, checked to be of one kind."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from skscreen.sequence.data import refuse_groups_and_masks
+from skscreen.core.inputs import is_sparse
+from skscreen.fitting.warning import warn_user
+from skscreen.sequence.data import Sequences, refuse_groups_and_masks
 
 
 def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
@@ -15,8 +17,12 @@ def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
 
     The kind is "string", "number" or "bytes", or "" where there is no label.
     """
+    if isinstance(y, Mapping):
+        raise ValueError(
+            f"{name} must be a list of arrays, got {type(y).__name__}: pass list({name}.values())."
+        )
     try:
-        given = list(y)
+        given = y.to_pylist() if hasattr(y, "to_pylist") else list(y)
     except TypeError as error:
         raise ValueError(f"{name} must be a list of arrays, got {type(y).__name__}.") from error
     refuse_groups_and_masks(given, name)
@@ -74,8 +80,50 @@ def stack_labels(parts: list[np.ndarray]) -> np.ndarray:
     """Return the labels of all sequences one after the other."""
     filled = [part for part in parts if part.size]
     labels = np.concatenate(filled) if filled else np.empty(0)
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise ValueError(f"y must hold labels, no other numbers. {error}") from error
     return labels
+
+
+def warn_padding(sequences: Sequences, labels: np.ndarray) -> None:
+    """Warn where rows of zeros end some sequences: padding to one length, which would be learned.
+
+    So it is where all are of one length, no other rows are zero, and all of these have one label.
+    """
+    lengths = np.diff(sequences.first)
+    if is_sparse(sequences.X) or len(lengths) < 2 or np.ptp(lengths) or sequences.X.shape[1] < 2:
+        return
+    zero = ~sequences.X.any(axis=1).reshape(len(lengths), -1)
+    padded = zero.any(axis=1)
+    # Once a row is zero all later ones are.
+    ends = np.array_equal(zero, np.maximum.accumulate(zero, axis=1))
+    # By chance rows of zeros would be elsewhere, too.
+    if np.count_nonzero(padded) < 2 or np.count_nonzero(zero) < 5 or not ends:
+        return
+    own = np.unique(labels[zero.ravel()])
+    if own.size == 1:
+        c = int(np.argmax(padded))
+        warn_user(
+            f"{np.count_nonzero(padded)} of {len(lengths)} sequences end in rows of zeros, as "
+            f"X[{c}] from row {int(np.argmax(zero[c]))} on, all with the label "
+            f"{own.tolist()[0]!r}: this seems to be padding, which is learned as it is. Sequences "
+            "may have different lengths: pass [x[:length] for x, length in zip(X, lengths)], and y "
+            "likewise."
+        )
+
+
+def warn_spaces(classes: np.ndarray) -> None:
+    """Warn about labels that differ in spaces only."""
+    names = [name for name in classes.tolist() if isinstance(name, str)]
+    for name in names:
+        if name != name.strip() and name.strip() in names:
+            warn_user(
+                f"The labels {name.strip()!r} and {name!r} in y differ in spaces only, and are "
+                "taken as two labels."
+            )
+            return
 
 
 def _check_labels(part, name: str) -> tuple[np.ndarray, str]:

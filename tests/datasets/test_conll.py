@@ -1,3 +1,4 @@
+import gzip
 import io
 from pathlib import Path
 
@@ -103,3 +104,25 @@ def test_a_missing_file_is_named():
 def test_columns_are_names(columns):
     with pytest.raises(TypeError, match="columns must be a sequence of names"):
         load_conll("a O\n", columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("word tag\na O\nb B-X\n", "first line seems to be one, .'word', 'tag'.: pass"),
+        ("O a\nB-X b\n\nO c\n", r"labels, as 'O', in the first column, .*\('label', 'word'\)"),
+        (b"a O\n", r"got bytes: pass source\.decode"),
+        (["a O", "b O"], r"got list: pass '.n'\.join"),
+        (io.BytesIO("a O\n".encode("utf-16")), "mark of encoding='utf-16'"),
+        (io.BytesIO(gzip.compress(b"a O\n")), "compressed: pass gzip.open"),
+    ],
+)
+def test_other_files_are_named_with_the_call(source, message):
+    with pytest.raises(ValueError, match=message):
+        load_conll(source)
+
+
+def test_words_that_are_names_of_columns_are_words():
+    X, _ = load_conll("word B-X\nO O\nB-X O\n")
+    assert [token["word"] for token in X[0]] == ["word", "O", "B-X"]
+    assert load_conll("O O\nO B-X\n")[1][0].tolist() == ["O", "B-X"]

@@ -1,5 +1,7 @@
 """What sequences may be: frames with names, iterators, empty ones; labels of one kind."""
 
+import re
+import warnings
 from enum import Enum
 
 import numpy as np
@@ -21,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
 from skscreen.metrics import sequence_accuracy, span_f1
 
+RNG = np.random.default_rng(0)
 MODELS = [ChainCRF(), MaxMarginChain(random_state=0), KernelChainClassifier()]
 every = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 libraries = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -319,3 +322,100 @@ def test_sequences_in_other_forms_are_named_with_the_call(X, y, message):
 def test_words_are_named_with_what_to_make_of_them(X, message):
     with pytest.raises(ValueError, match=message):
         SequenceTransformer(DictVectorizer()).fit(X)
+
+
+class ArrowLists:
+    """Sequences as arrays of Arrow, which need a package of their own, have them."""
+
+    def __init__(self, lists):
+        self.lists = lists
+
+    def to_pylist(self):
+        return self.lists
+
+
+def test_lists_of_arrow_are_read():
+    given = [ArrowLists([part.tolist() for part in parts]) for parts in (X, Y)]
+    assert_array_equal(ChainCRF().fit(*given).coef_, ChainCRF().fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (dict(enumerate(X)), Y, r"pass list\(X\.values\(\)\)"),
+        (X, dict(enumerate(Y)), r"pass list\(y\.values\(\)\)"),
+        (np.concatenate(X), Y, r"pass numpy\.split\(X, numpy\.cumsum\(lengths\)\[:-1\]\)"),
+        ([np.zeros((2, 1), "M8[s]")], [[0, 1]], r"X\[0\] .* has dates or durations"),
+        ([[[0.0]] * 2], [[0.5, 1.5]], "y must hold labels, no other numbers. Unknown label type"),
+        (
+            [[[0.0]] * 2],
+            [pd.array([1, None], "Int64")],
+            "label for each row, got nan at position 1",
+        ),
+    ],
+)
+def test_what_is_no_list_or_no_label_is_named(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        ChainCRF().fit(X, y)
+
+
+def warned_by_a_fit(X, y):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        ChainCRF(max_iter=1, tol=10.0).fit(X, y)
+    return " ".join(str(one.message) for one in warned)
+
+
+@pytest.mark.parametrize("label", [-100, 0])
+def test_padding_is_told(label):
+    lengths = RNG.integers(2, 6, size=12)
+    y = [np.where(np.arange(6) < length, RNG.integers(3, size=6), label) for length in lengths]
+    given = [RNG.normal(size=(6, 2)) * (np.arange(6) < length)[:, None] for length in lengths]
+    assert re.search(
+        rf"12 of 12 sequences end .* X\[0\] from row {lengths[0]} on, all with the label {label}:",
+        warned_by_a_fit(given, y),
+    )
+    short = [[part[:length] for part, length in zip(parts, lengths, strict=True)]
+             for parts in (given, y)]  # fmt: skip
+    assert not warned_by_a_fit(*short)
+    # Rows of zeros elsewhere are data.
+    given[3][0], y[3][0] = 0.0, label
+    assert not warned_by_a_fit(given, y)
+
+
+def test_a_column_that_numbers_the_sequences_is_told():
+    groups = pd.DataFrame({"a": RNG.normal(size=60), "sentence": np.repeat(np.arange(20), 3)})
+    y = [["u", "v", "u"]] * 20
+    parts = [group for _, group in groups.groupby("sentence")]
+    assert "Column 1 of X is the number of the sequence" in warned_by_a_fit(parts, y)
+    assert not warned_by_a_fit([part[["a"]] for part in parts], y)
+    assert not warned_by_a_fit(parts[:1] + parts[:0:-1], y)
+
+
+def test_labels_that_differ_in_spaces_are_told():
+    assert "'u' and 'u ' in y differ in spaces" in warned_by_a_fit(
+        [[[0.0]] * 3], [["u", "v", "u "]]
+    )
+
+
+@pytest.mark.parametrize("fit_start_end", [False, True])
+@pytest.mark.parametrize("model", MODELS[:2], ids=lambda model: type(model).__name__)
+def test_columns_without_entries_change_nothing(model, fit_start_end):
+    model = clone(model).set_params(fit_start_end=fit_start_end)
+    columns = np.array([40, 3])
+    wide = [
+        sparse.csr_array((part, (rows, columns[places])), shape=(len(matrix), 100))
+        for matrix in X
+        for (rows, places), part in [(np.nonzero(matrix), matrix[np.nonzero(matrix)])]
+    ]
+    few = clone(model).fit([sparse.csr_array(part) for part in X], Y)
+    many = clone(model).fit(wide, Y)
+    assert many.objective_ == pytest.approx(few.objective_, rel=1e-3)
+    assert many.dual_gap_ <= model.tol
+    assert_allclose(many.coef_[:, columns], few.coef_, atol=0.05)
+    assert not np.delete(many.coef_, columns, axis=1).any()
+    assert many.n_features_in_ == 100
+    for a, b in zip(many.predict(wide), few.predict(X), strict=True):
+        assert_array_equal(a, b)
+    nothing = [sparse.csr_array((len(part), 100)) for part in X]
+    assert not clone(model).set_params(fit_intercept=False).fit(nothing, Y).coef_.any()
