@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
 
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
@@ -14,6 +15,56 @@ FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 def is_sparse(X: Any) -> bool:
     """Whether X is sparse; after SciPy's function, type checkers know no methods of X."""
     return sparse.issparse(X)
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked entries, which would count as what is under the mask."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        place, short = np.argwhere(np.ma.getmaskarray(values))[0].tolist(), name.partition(",")[0]
+        raise ValueError(
+            f"{name} has masked entries, the first at {place}, which would be read as what is "
+            f"under the mask: fill them, {short}.filled(0) for instance, or leave their rows out."
+        )
+
+
+def sound(X: Any, name: str = "X") -> Any:
+    """Return samples, sparse ones with the entries alone that they have.
+
+    Refuses masked entries, and rows or columns of sparse samples that do not exist: compiled code
+    would read and write outside of arrays.
+    """
+    refuse_masked(X, name)
+    if not sparse.issparse(X) or X.format not in ("csr", "csc"):
+        return X
+    lines, across = X.shape if X.format == "csr" else X.shape[::-1]
+    wrong = (X.indices < 0) | (X.indices >= across)
+    if wrong.any():
+        k = int(wrong.argmax())
+        place = int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k])
+        row, column = place if X.format == "csr" else place[::-1]
+        raise ValueError(
+            f"{name} has an entry in row {row}, column {column}, but shape {X.shape}, which is "
+            "counted from 0: subtract 1 from indices that are counted from 1, or give the shape "
+            "that holds all entries."
+        )
+    if np.any(np.diff(X.indptr) < 0):
+        raise ValueError(f"{name} must have indptr, its {lines} starts of lines, in order.")
+    if X.indices.dtype == X.indptr.dtype and X.indptr[-1] == X.indices.size == X.data.size:
+        return X
+    n, places = int(X.indptr[-1]), np.promote_types(X.indices.dtype, X.indptr.dtype)
+    columns, starts = (part.astype(places) for part in (X.indices[:n], X.indptr))
+    return type(X)((X.data[:n], columns, starts), shape=X.shape)
+
+
+def sample_weights(given: Any, X: Any, name: str = "sample_weight", **rules: Any) -> np.ndarray:
+    """Return weights of samples, (n,), as scikit-learn checks them."""
+    refuse_masked(given, name)
+    if isinstance(given, Mapping | str):
+        raise TypeError(
+            f"{name} must hold a number for each sample, got {given!r}. From weights of classes "
+            f"sklearn.utils.class_weight.compute_sample_weight({given!r}, y) makes them."
+        )
+    return _check_sample_weight(given, X, dtype=np.float64, **rules)
 
 
 def are_distances(X: np.ndarray) -> bool:
@@ -49,6 +100,11 @@ def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y"
         labels = np.asarray(y)
     except ValueError:
         return  # Lists of unequal lengths: what checks the shape says so.
+    if labels.dtype.kind == "T":
+        raise TypeError(
+            f"Unknown label type: {name} must be an array of str or of numbers, got one of "
+            f"{labels.dtype}: pass {name}.astype(str)."
+        )
     if labels.ndim == 0 or labels.dtype.kind not in "OS":
         return
     cells = labels.ravel().tolist()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _check_feature_names
 
+from skscreen.core.inputs import sound
 from skscreen.inspection.style import (
     GREY,
     Display,
@@ -89,7 +90,9 @@ class LearnedSpaceDisplay(Display):
             If X or y have the wrong number of features or samples.
         """
         check_learned(estimator, "components_", "ScreenedRTLM, or another with components_")
-        samples: np.ndarray = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name="X")
+        samples: np.ndarray = check_array(
+            sound(X), dtype=np.float64, ensure_min_samples=2, input_name="X"
+        )
         if hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         L = np.asarray(estimator.components_)

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import validate_data
 
+from skscreen.core.inputs import sound
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
@@ -30,6 +31,7 @@ from skscreen.fitting.folds import (
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import forget, warn_unless_converged, with_options
 from skscreen.fitting.training_data import own, remember
+from skscreen.metric_learning.distance import FLOATS
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
     ADVICE,
@@ -179,7 +181,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         forget(self)
         solver_options(self)
         grid, counts = _grid(self.lams), self._counts()
-        checked = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        checked = validate_data(self, sound(X), dtype=FLOATS, order="C", ensure_min_samples=2)
         check_samples(X, y)
         codes = class_codes(checked, y, self.unlabelled)
         if self.diagonal or len(checked) > checked.shape[1]:

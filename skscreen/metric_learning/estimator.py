@@ -14,6 +14,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.core.inputs import sound
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
@@ -366,7 +367,7 @@ class ScreenedRTLM(
             In the precision of X.
         """
         check_is_fitted(self)
-        return mapped(validate_data(self, X, dtype=FLOATS, reset=False), self.components_)
+        return mapped(validate_data(self, sound(X), dtype=FLOATS, reset=False), self.components_)
 
     def __sklearn_tags__(self):
         """Labels are needed (unless comparisons are given); single precision is kept."""

@@ -4,12 +4,18 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import as_floats, as_indices, check_label_objects, same_pairs
+from skscreen.core.inputs import (
+    as_floats,
+    as_indices,
+    check_label_objects,
+    refuse_masked,
+    same_pairs,
+    sample_weights,
+)
 from skscreen.fitting.warning import warn_user
 
 # Lists of comparisons in `ScreenedRTLM.fit`.
@@ -40,6 +46,7 @@ def class_codes(
             "triplets=T), T rows of indices; also quadruplets= and pairs=."
         )
     _check_meaning(y)
+    refuse_masked(y, "y")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     strings = y.dtype.kind in "UT"
@@ -55,6 +62,8 @@ def class_codes(
     check_label_objects(y, known)
     try:
         if known.any():
+            # Before kinds of labels are told apart, which casts them.
+            assert_all_finite(y[known], input_name="y")
             check_classification_targets(y[known])
         classes, codes, counts = np.unique(y[known], return_inverse=True, return_counts=True)
     except TypeError as error:
@@ -117,11 +126,12 @@ def check_samples(X: Any, y: Any) -> None:
 
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Return weights >= 0 of samples, (n,), not all 0."""
-    return _in_range("sample_weight", _check_sample_weight(sample_weight, X, dtype=np.float64))
+    return _in_range("sample_weight", sample_weights(sample_weight, X))
 
 
 def check_weights(name: str, weights: Any, n: int, what: str) -> np.ndarray:
     """Return weights >= 0 of n tuples or comparisons, (n,), not all 0."""
+    refuse_masked(weights, name)
     numbers = as_floats(weights, "iuf")
     if numbers is None or numbers.shape != (n,):
         got = "something else" if numbers is None else f"shape {numbers.shape}"
@@ -207,6 +217,7 @@ def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray:
     """Rows of indices of samples that compare something, as int64."""
     width, what = _ROWS[n_columns]
+    refuse_masked(values, name)
     try:
         values = as_indices(values)
     except ValueError as error:

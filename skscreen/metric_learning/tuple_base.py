@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
-from skscreen.core.inputs import as_indices, same_pairs
+from skscreen.core.inputs import as_indices, refuse_masked, same_pairs, sound
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.folds import take_options
 from skscreen.fitting.path import forget, with_options
@@ -74,7 +74,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
             X = self._look_up("X", np.asarray(X))
         elif hasattr(self, "feature_names_in_"):
             _check_feature_names(self, X, reset=False)
-        X = check_array(X, dtype=FLOATS, input_name="X")
+        X = check_array(sound(X), dtype=FLOATS, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
         return mapped(X, self.components_)
@@ -106,6 +106,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
                 f"{np.shape(tuples)}. If they are indices of samples X, pass preprocessor=X to "
                 f"{type(self).__name__}."
             )
+        refuse_masked(tuples, name)
         tuples = as_indices(tuples)
         if tuples.shape[1] != size or len(tuples) == 0:
             raise ValueError(
@@ -201,7 +202,7 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
     given = model.preprocessor
     if given is not None and not callable(given):
         _check_feature_names(model, given, reset=True)
-        given = check_array(given, dtype=FLOATS, input_name="preprocessor")
+        given = check_array(sound(given, "preprocessor"), dtype=FLOATS, input_name="preprocessor")
     model.preprocessor_ = given
     if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
@@ -254,6 +255,7 @@ def check_answers(y: Any, n_tuples: int, tuples: str, name: str = "y") -> np.nda
     """Return labels of tuples: 1 and -1."""
     if y is None:
         return np.ones(n_tuples, dtype=int)
+    refuse_masked(y, name)
     y = column_or_1d(y)
     if len(y) != n_tuples:
         raise ValueError(

@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_consistent_length, check_scalar, co
 from sklearn.utils._missing import is_pandas_na
 
 from skscreen.core.floats import EPS
-from skscreen.core.inputs import are_distances
+from skscreen.core.inputs import are_distances, refuse_masked
 from skscreen.fitting.warning import warn_user
 
 # For some queries the number of relevant items, and a row of ranks each, the nearest item first:
@@ -342,6 +342,7 @@ def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.nd
             "targets, with inf on the diagonal, and as queries the matrix labels[:, None] == "
             "labels. If they are features, add 1 to all samples."
         )
+    refuse_masked(labels, labels_name)
     labels = column_or_1d(labels, warn=True)
     check_consistent_length(Z, labels)
     _refuse_missing(labels, labels_name)
@@ -361,7 +362,8 @@ def _junk_labels(junk) -> np.ndarray:
 
 
 def _refuse_missing(values, name: str) -> None:
-    """Refuse NaN, NaT, None and pandas.NA in labels, and in objects that shall be numbers."""
+    """Refuse NaN, NaT, None, pandas.NA and masks in labels, and in objects for numbers."""
+    refuse_masked(values, name)
     try:
         values = np.asarray(values)
     except ValueError:

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.certificate import HISTORY
-from skscreen.core.inputs import check_label_objects
+from skscreen.core.inputs import check_label_objects, refuse_masked, sound
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
@@ -250,7 +250,9 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = validate_data(
+            self, sound(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return with_absent(scores, self._present, self.classes_.size)
@@ -279,8 +281,9 @@ def solve(
 
     They start from a fit's "coef_", "dual_coef_" and "classes_" in `old`, or from those in `store`.
     """
+    refuse_masked(y, "y")
     check_label_objects(y)
-    X, y = validate_data(model, X, y, **ACCEPTED)
+    X, y = validate_data(model, sound(X), y, **ACCEPTED)
     problems = OneVsRest(check_labels(X, y, sample_weight, model.class_weight))
     taken = of_rows(X, problems.labels.rows, False)
     if store is None:

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
+
+from skscreen.core.inputs import sample_weights
 
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
@@ -69,9 +71,7 @@ def taking_part(X: Any, n: int, sample_weight: Any) -> tuple[np.ndarray, np.ndar
     """Return the indices of the samples of positive weight, and their weights."""
     weights = np.ones(n)
     if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
-        )
+        weights = sample_weights(sample_weight, X, ensure_non_negative=True, copy=True)
     rows = np.flatnonzero(weights)
     if rows.size == 0:
         raise ValueError("sample_weight must have a positive entry, got only zeros.")

@@ -13,7 +13,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.core.inputs import check_label_objects
+from skscreen.core.inputs import check_label_objects, refuse_masked, sound
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
@@ -319,6 +319,8 @@ def divided_as(
 
 def validated(model: Any, X: Any, y: Any) -> tuple:
     """Validate samples, of any kind for a function, and labels or targets; sets the features."""
+    X = sound(X)
+    refuse_masked(y, "y")
     if not is_regressor(model):
         check_label_objects(y)
     if callable(model.kernel):
@@ -337,7 +339,7 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
 
 def asked(model: Any, kernel: Kernel, X: Any) -> Any:
     """Return samples to predict as the kernel of an estimator takes them."""
-    function = kernel.function
+    function, X = kernel.function, sound(X)
     if function is None:
         return validate_data(model, X, reset=False, **accepted(model))
     if is_table(X) and hasattr(model, "n_features_in_"):

@@ -13,9 +13,11 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.floats import EPS, LARGEST
+from skscreen.core.inputs import sound
 from skscreen.core.memory import check_memory
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
+from skscreen.metric_learning.distance import FLOATS
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone, row_space
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
@@ -92,7 +94,8 @@ def _read(model, X, y) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the samples, float64 or float32, and the linear term; check that they fit."""
     check_samples(X, y)
     # Single precision stays as it is: its only copy in double precision is the centred one.
-    samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+    # In C order, as the last digits of distances, by which equal ones are ordered, depend on it.
+    samples = validate_data(model, sound(X), dtype=FLOATS, order="C", ensure_min_samples=2)
     k, d = model.n_components, samples.shape[1]
     if isinstance(k, Integral) and int(k) > d:
         raise ValueError(f"n_components must be at most {d}, the number of features, got {k}.")

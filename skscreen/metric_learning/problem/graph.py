@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from skscreen.core.inputs import sound
 from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.triplets import anchored, check_pairs
 
@@ -19,6 +20,7 @@ def read_graph(neighbors: Any, X: np.ndarray) -> sparse.csr_array:
             "neighbors must be, or make, a sparse matrix of the distances to the neighbours of "
             f"each sample, of shape ({len(X)}, {len(X)}), got {got}."
         )
+    graph = sound(graph, "neighbors")
     # A conversion may add up what is stored for the same place.
     stored, graph = graph.nnz, sparse.csr_array(graph)
     if graph.data.dtype.kind not in "biuf" or not np.all(np.isfinite(graph.data)):

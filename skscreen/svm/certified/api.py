@@ -10,14 +10,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_consistent_length,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from skscreen.core.inputs import check_label_objects
+from skscreen.core.inputs import check_label_objects, refuse_masked, sample_weights
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import with_options
@@ -366,7 +361,7 @@ def check_validation_weights(weights: Any, X_val: Any) -> np.ndarray:
     """Return the weights of validation samples."""
     if weights is not None and not np.any(weights):
         raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
-    return _check_sample_weight(weights, X_val, dtype=np.float64, ensure_non_negative=True)
+    return sample_weights(weights, X_val, "sample_weight_val", ensure_non_negative=True)
 
 
 class Training:
@@ -394,6 +389,7 @@ class Training:
         if y_val is None:
             what = "labels" if is_classifier(self.model) else "targets"
             raise ValueError(f"y_val must hold the {what} of the validation samples, got None.")
+        refuse_masked(y_val, "y_val")
         if is_classifier(self.model):
             check_label_objects(y_val, name="y_val")
         if diagonal is not None:
