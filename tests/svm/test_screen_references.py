@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, LinearSVC
 from svm_reference import expect_right, margins_at, optimum
@@ -111,3 +112,26 @@ def test_accurate_weights_decide_as_accurate_dual_variables_do():
     assert rates[0] > 0.9 and rates[1] == pytest.approx(rates[0], abs=0.02)
     # Dual variables that suit the weights best at the new C.
     assert rates[2] >= rates[0]
+
+
+def test_fits_with_other_weights_or_another_C_are_sound_references():
+    """Their dual variables are outside of the box of the problem that is screened."""
+    Q, C = Y[:, None] * rbf_kernel(X, gamma=0.01) * Y, np.full(len(Y), 1.2)
+    _, low, high = margins_at(Q, C, Y, "free", "hinge")
+    weighted = SVC(gamma=0.01).fit(X, LABELS, np.linspace(1.0, 2.0, len(Y)))
+    balanced = SVC(gamma=0.01, class_weight={0: 3.0}).fit(X, LABELS)
+    changed = SVC(gamma=0.01, C=1.3).fit(X, LABELS).set_params(C=0.5)
+    for reference, options in (
+        (weighted, {}),
+        (balanced, {"class_weight": {0: 1.0}}),
+        (changed, {}),
+    ):
+        for tests in ("intersection", "ball1", "ball2", "gap"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = screen_samples(
+                    X, LABELS, 1.2, reference=reference, tests=tests, **options
+                )  # fmt: skip
+            expect_right(found, low, high)
+    # Such dual variables are those of another C.
+    assert screen_samples(X, LABELS, 1.2, reference=changed).rate_ > 0.3

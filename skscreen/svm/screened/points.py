@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy.optimize import minimize
 
+from skscreen.core.floats import WIDER
 from skscreen.samples.intercept import balance
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
@@ -63,15 +64,19 @@ def completed(
     if isinstance(known, Weights):
         own = known.C or C
         return _of_weights(cast(LinearSamples, samples), losses.at(own), known, signs, own)
-    margins = samples.q_dot(known.alpha)
-    square = float(known.alpha @ margins)
-    own = known.C or likely_C(known.alpha, margins, samples.y, losses)
-    slack, loss = _at(losses.at(own), margins, known.alpha, signs)
-    point = Point(own, known.alpha, slack / (0.5 * square + loss), margins=margins)
+    own, alpha = known.C or 0.0, known.alpha
+    if own == 0.0 or np.any(alpha > own * losses.caps * WIDER):
+        # Of a fit with other weights, dual variables are outside of the box of these at its C.
+        own = likely_C(alpha, samples.q_dot(alpha), samples.y, losses)
+    alpha = np.minimum(alpha, own * losses.caps)
+    margins = samples.q_dot(alpha)
+    square = float(alpha @ margins)
+    slack, loss = _at(losses.at(own), margins, alpha, signs)
+    point = Point(own, alpha, slack / (0.5 * square + loss), margins=margins)
     # Dual variables off their bounds change little with C: at times the point is nearer as it is.
-    if np.any(known.alpha > C * losses.caps):
+    if np.any(alpha > C * losses.caps):
         return point
-    rho, (slack_there, _) = C / own, _at(losses.at(C), margins, known.alpha, signs)
+    rho, (slack_there, _) = C / own, _at(losses.at(C), margins, alpha, signs)
     nearer = slack_there < rho * slack + (0.5 * (rho - 1.0)) ** 2 * square
     return replace(point, C=C) if nearer else point
 
