@@ -403,14 +403,12 @@ class OrdinalEmbedding(
         solver = convex_solver(loss) if self.formulation == "convex" else self.solver
         check_free(n_objects, self.n_components, solver, self.n_jobs)
         rng = check_random_state(self.random_state)
-        order = rng.permutation(len(answers.rows))
         # Stochastic passes take the answers as they come.
-        weights = None if answers.weights is None else answers.weights[order]
-        # `take` is several times as fast as an index, which shows in short fits.
-        rows = answers.rows.take(order, axis=0)
-        problem = EmbeddingProblem(rows, weights, n_objects, loss, 0.0)
-        positions = compared.astype(np.int32).take(rows)
-        self.answers_ = Answers(positions, weights, answers.trials[order])
+        answers = answers.take(rng.permutation(len(answers.rows)))
+        problem = EmbeddingProblem(answers.rows, answers.weights, n_objects, loss, 0.0)
+        if n_objects < len(self.objects_):
+            answers = answers._replace(rows=compared.astype(np.int32).take(answers.rows))
+        self.answers_ = answers
         adapt = self.reg == "auto"
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
         inits = self._inits(init, compared)

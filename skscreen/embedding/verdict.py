@@ -94,16 +94,19 @@ def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
     """
     n_objects = int(answers.rows.max()) + 1
     # Sixty for each object are enough; they are in random order.
-    some = np.arange(min(60 * n_objects, len(answers.rows)))
-    answers, compared = answers.take(some).compact(n_objects)
+    some = slice(60 * n_objects)
+    weights = None if answers.weights is None else answers.weights[some]
+    answers = Answers(answers.rows[some], weights, answers.trials[some])
+    answers, compared = answers.compact(n_objects)
     rows, weights = answers.rows, answers.weights
     m = _equal_answers(len(rows), weights)
     if trials:
         rows = np.concatenate([rows, rows[:, [1, 0, 2]]])
         weights = None if weights is None else np.tile(weights, 2)
-    reverse = rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+    # In C order, as loops take it.
+    reverse = rows.take([0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1], axis=1)
     loss, shares = EmbeddingLoss("soe", 0.1), []
-    for given in (rows, np.ascontiguousarray(reverse)):
+    for given in (rows, reverse):
         problem = EmbeddingProblem(given, weights, len(compared), loss, 0.01)
         found = solve(problem, n_components, "lbfgs", Settings(max_iter=20), 0)
         shares.append(1.0 - wrong_share(found.embedding, given, weights, loss))

@@ -32,7 +32,9 @@ class Answers(NamedTuple):
     def take(self, index: np.ndarray) -> "Answers":
         """Return some of the answers, by an index or a mask."""
         weights = None if self.weights is None else self.weights[index]
-        return Answers(self.rows[index], weights, self.trials[index])
+        # Several times as fast as rows[index], which shows in short fits.
+        rows = self.rows.compress if index.dtype == bool else self.rows.take
+        return Answers(rows(index, axis=0), weights, self.trials[index])
 
     def compact(self, n_objects: int) -> tuple["Answers", np.ndarray]:
         """Return the answers by places among the compared objects, and these objects."""
