@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import average_precision_score
 
 import skscreen.metrics
@@ -250,9 +251,55 @@ def test_distances_are_neither_samples_nor_similarities():
     assert mean_average_precision(alike, apart) == pytest.approx(expected)
     with pytest.raises(ValueError, match="each query is farthest from itself: of similarities"):
         mean_average_precision(alike, np.exp(-D))
-    assert mean_average_precision(alike, -np.exp(-D)) == mean_average_precision(alike, D)
+    with pytest.warns(UserWarning, match=r"among its own items.*fill_diagonal\(targets, np.inf\)"):
+        found = mean_average_precision(alike, D)
+    assert mean_average_precision(alike, -np.exp(-D)) == found
     with pytest.raises(TypeError, match="junk must be labels of the kind of those in targets"):
         mean_average_precision(Z, labels, junk="0")
+
+
+def test_matrices_and_galleries_that_would_be_read_as_others():
+    rng = np.random.default_rng(0)
+    Z, labels = rng.integers(0, 9, size=(12, 3)).astype(float), np.arange(12) % 3
+    D = np.abs(Z[:, None] - Z).sum(axis=2) + np.diag(np.full(12, np.inf))
+    alike = labels[:, None] == labels
+    with pytest.raises(ValueError, match=r"numbers below 0.*pass queries > 0"):
+        mean_average_precision(np.where(alike, 1, -1), D)
+    with pytest.raises(ValueError, match=r"targets must hold distances.*got booleans"):
+        mean_average_precision(np.ones((12, 12), dtype=int), alike)
+    frames = pd.DataFrame(alike), pd.DataFrame(D)[::-1]
+    with pytest.raises(ValueError, match="frames of the same index in another order"):
+        mean_average_precision(*frames)
+    ordered = frames[1].loc[frames[0].index, frames[0].columns]
+    assert mean_average_precision(frames[0], ordered) == mean_average_precision(alike, D)
+    with pytest.raises(ValueError, match="gallery holds the queries themselves"):
+        cmc_at_k(Z, labels, 1, gallery=(Z, labels))
+    queries, gallery = (
+        pd.DataFrame(Z, columns=list("abc")),
+        pd.DataFrame(Z + 1, columns=list("cba")),
+    )
+    with pytest.raises(ValueError, match=r"pass gallery\[queries.columns\]"):
+        cmc_at_k(queries, labels, 1, gallery=(gallery, labels))
+    cmc_at_k(queries, labels, 1, gallery=(gallery[queries.columns], labels))
+
+
+def test_labels_in_a_column_and_junk_of_any_collection():
+    rng = np.random.default_rng(0)
+    Z, labels = rng.normal(size=(12, 3)), np.arange(12) % 3
+    with pytest.warns(DataConversionWarning):
+        found = precision_at_k(Z, labels[:, None], 2)
+    assert found == precision_at_k(Z, labels, 2)
+    expected = precision_at_k(Z, labels, 2, junk=[0, 1])
+    for junk in (
+        {0, 1},
+        (0, 1),
+        iter([0, 1]),
+        pd.Series([0, 1]),
+        range(2),
+        {0: "a", 1: "b"}.keys(),
+    ):
+        assert precision_at_k(Z, labels, 2, junk=junk) == expected
+    assert precision_at_k(Z, labels, 2) != expected
 
 
 def test_precision_cut_after_k_is_divided_by_what_could_be_found():

@@ -50,7 +50,8 @@ def at_most(n_jobs: int | None) -> AbstractContextManager:
     """Return a context in which work has at most so many threads; None sets no limit."""
     if n_jobs is None:
         return nullcontext()
-    return _controller().limit(limits=effective_n_jobs(n_jobs), user_api="openmp")
+    # Other libraries take no integers of NumPy.
+    return _controller().limit(limits=int(effective_n_jobs(n_jobs)), user_api="openmp")
 
 
 def n_threads() -> int:

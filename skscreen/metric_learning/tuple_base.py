@@ -1,5 +1,6 @@
 """Base of the metric learners whose samples are tuples."""
 
+from collections.abc import Mapping
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -8,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
-from skscreen.core.inputs import as_indices, refuse_masked, same_pairs, sound
+from skscreen.core.inputs import as_indices, is_missing, refuse_masked, same_pairs, sound
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.folds import take_options
 from skscreen.fitting.path import forget, with_options
@@ -108,6 +109,13 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
             )
         refuse_masked(tuples, name)
         tuples = as_indices(tuples)
+        cells = tuples.tolist() if tuples.dtype == object else []
+        lacking = [k for k, row in enumerate(cells) if any(map(is_missing, row))]
+        if lacking:
+            raise ValueError(
+                f"{name} must name a sample in each cell, but row {lacking[0]} lacks one: leave "
+                "such rows out."
+            )
         if tuples.shape[1] != size or len(tuples) == 0:
             raise ValueError(
                 f"{name} must have shape (n_{name} >= 1, {size}), or (n_{name}, {size}, "
@@ -200,6 +208,11 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
     """Return the samples that occur, and the tuples as rows of indices of them."""
     forget(model)
     given = model.preprocessor
+    if isinstance(given, Mapping) or getattr(given, "ndim", 2) == 1:
+        raise TypeError(
+            "preprocessor must be an array of samples, or a function of names, got "
+            f"{type(given).__name__}: pass lambda names: np.stack([samples[n] for n in names])."
+        )
     if given is not None and not callable(given):
         _check_feature_names(model, given, reset=True)
         given = check_array(sound(given, "preprocessor"), dtype=FLOATS, input_name="preprocessor")

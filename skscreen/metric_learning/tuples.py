@@ -1,5 +1,6 @@
 """Metric learners whose samples are comparisons: pairs, triplets, quadruplets."""
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -141,6 +142,11 @@ class RTLMPairsClassifier(TuplesClassifier):
         -------
         RTLMPairsClassifier
         """
+        if not isinstance(calibration_params, Mapping | None):
+            raise TypeError(
+                "calibration_params must be a dict of arguments of calibrate_threshold, as "
+                f"{{'strategy': 'accuracy'}}, got {calibration_params!r}."
+            )
         calibration = dict(calibration_params or {})
         check_calibration(**calibration)
         bounds = () if self.bounds is None else tuple(self.bounds)
@@ -198,7 +204,8 @@ class RTLMPairsClassifier(TuplesClassifier):
         -------
         float
         """
-        return float(roc_auc_score(y, self.decision_function(pairs)))
+        scores = self.decision_function(pairs)
+        return float(roc_auc_score(check_answers(y, len(scores), "pairs"), scores))
 
     def set_threshold(self, threshold: float) -> Self:
         """Set the distance up to which pairs count as similar.

@@ -206,7 +206,9 @@ def _mean(each: Iterable[np.ndarray]) -> float:
 
 def _rankings(queries, targets, k, gallery, junk) -> Iterator[Ranked]:
     """Yield the first k ranks of the queries in blocks; all if k is None, each its R if "r"."""
-    if np.ndim(targets) != 2:
+    shape, of_queries = np.shape(targets), np.shape(queries)
+    # A column of labels is no matrix of distances, unless there is one item.
+    if len(shape) != 2 or (shape[1] == 1 and of_queries != shape):
         yield from _of_samples(queries, targets, k, gallery, junk)
         return
     n_relevant, hits = _of_matrices(queries, targets)
@@ -244,6 +246,7 @@ def _of_matrices(relevant, distances) -> Ranked:
     """Return numbers of relevant items (n,) and ranked relevance (n, n_items)."""
     _refuse_missing(relevant, "queries, which items are relevant,")
     _refuse_missing(distances, "targets, the distances,")
+    _check_labels_of_frames(relevant, distances)
     relevant = check_array(relevant, dtype=None, input_name="queries")
     if relevant.dtype.kind not in "biuf":
         raise ValueError(
@@ -254,6 +257,16 @@ def _of_matrices(relevant, distances) -> Ranked:
         raise ValueError(
             "queries must say which items are relevant, as targets is a matrix; got fractions. If "
             "they are the distances, pass them as targets, and as queries what is relevant."
+        )
+    if np.any(relevant < 0):
+        raise ValueError(
+            "queries must say which items are relevant, as targets is a matrix; got numbers below "
+            "0. If -1 is an item that is not relevant, pass queries > 0."
+        )
+    if np.asarray(distances).dtype == bool:
+        raise ValueError(
+            "targets must hold distances, as queries is a matrix; got booleans. If they say which "
+            "items are relevant, pass them as queries, and the distances as targets."
         )
     distances = check_array(
         distances, dtype=np.float64, ensure_all_finite=False, input_name="targets"
@@ -278,14 +291,37 @@ def _of_matrices(relevant, distances) -> Ranked:
                 "targets must hold distances, but each query is farthest from itself: of "
                 "similarities pass the negative."
             )
+    if are_distances(distances) and relevant.diagonal().all():
+        warn_user(
+            "targets, the distances of samples to each other, has each query among its own items, "
+            "and counts it as found: pass inf on the diagonal, np.fill_diagonal(targets, np.inf)."
+        )
     relevant = relevant.astype(bool) & (distances < np.inf)
     order = np.argsort(distances, axis=1, kind="stable")
     return relevant.sum(axis=1), np.take_along_axis(relevant, order, axis=1)
 
 
-def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
+def _check_labels_of_frames(relevant, distances) -> None:
+    """Refuse frames of the same queries or items in another order."""
+    for axis in ("index", "columns"):
+        if not all(hasattr(frame, "loc") for frame in (relevant, distances)):
+            return
+        first, second = (list(getattr(frame, axis)) for frame in (relevant, distances))
+        if first != second and len(first) == len(second) and set(first) == set(second):
+            raise ValueError(
+                f"queries and targets are frames of the same {axis} in another order: pass "
+                "targets.loc[queries.index, queries.columns]."
+            )
+
+
+def _columns(Z) -> list[str]:
+    """Return the names of the columns of a frame, none of an array."""
+    return [str(name) for name in getattr(Z, "columns", ())]
+
+
+def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
     """Yield ranks of the samples of a gallery, or of all other samples, in blocks of queries."""
-    Z, labels = _embedded(Z, labels, "queries", "targets")
+    Z, labels = _embedded(queries, labels, "queries", "targets")
     items, others = Z, labels
     if gallery is not None:
         if not isinstance(gallery, tuple | list) or len(gallery) != 2:
@@ -294,6 +330,17 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
         if items.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"gallery must have {Z.shape[1]} components, as queries, got {items.shape[1]}."
+            )
+        names, given = _columns(queries), _columns(gallery[0])
+        if names != given and sorted(names) == sorted(given):
+            raise ValueError(
+                "gallery must have its columns in the order of those of queries, "
+                f"{names}: pass gallery[queries.columns]."
+            )
+        if np.array_equal(Z, items):
+            raise ValueError(
+                "gallery holds the queries themselves, and each is nearest to itself: leave "
+                "gallery out to compare each sample with all others."
             )
     try:
         names, codes = np.unique(np.concatenate((labels, others)), return_inverse=True)
@@ -352,6 +399,8 @@ def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.nd
 def _junk_labels(junk) -> np.ndarray:
     """Return the labels of samples that are no queries and are not ranked."""
     try:
+        # Sets and other iterables would be a single label.
+        junk = list(junk) if isinstance(junk, Iterable) and not isinstance(junk, str) else junk
         labels = np.atleast_1d([] if junk is None else junk)
     except ValueError:
         labels = np.empty((0, 0))

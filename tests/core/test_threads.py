@@ -93,7 +93,7 @@ def test_one_thread_is_used_where_a_limit_or_others_say_so(monkeypatch):
             assert n_threads() == 1
 
 
-@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (1, 1)])
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (np.int64(1), 1)])
 def test_n_jobs_limits_the_threads_of_kernel_values(n_jobs, expected, monkeypatch):
     seen, tiles = [], kernel_blocks.in_threads
     monkeypatch.setattr(
@@ -113,3 +113,8 @@ def test_n_jobs_limits_the_threads_of_kernel_values(n_jobs, expected, monkeypatc
 def test_workers_share_the_processors():
     found = Parallel(2, backend="loky")(delayed(n_threads)() for _ in range(2))
     assert max(found) <= max(cpu_count() // 2, 1)
+
+
+def test_n_jobs_may_be_an_integer_of_numpy():
+    X, y = load_wine(return_X_y=True)
+    assert ScreenedSVC(n_jobs=np.int64(2), multi_class="ovr").fit(X, y).dual_gap_ <= 1e-6

@@ -468,3 +468,28 @@ def test_pairs_need_both_answers_and_two_bounds():
         RTLMPairsClassifier(bounds=(1.0,), preprocessor=X).fit(rows, y)
     with pytest.raises(ValueError, match="L of pairs must be positive numbers"):
         RTLMPairsClassifier(bounds=(1.0, -1.0), preprocessor=X).fit(rows, y)
+
+
+def test_what_stands_in_the_place_of_samples_names_and_answers():
+    rng = np.random.default_rng(0)
+    X, names = rng.normal(size=(8, 3)), np.array(list("abcdefgh"))
+    pairs, y = names[[[0, 1], [2, 3], [4, 5], [6, 7]]], np.array([1, -1, 1, -1])
+    samples = dict(zip(names.tolist(), X, strict=True))
+    for given in (samples, pd.Series(list(X), index=names)):
+        with pytest.raises(TypeError, match="preprocessor must be an array of samples, or a func"):
+            RTLMPairsClassifier(preprocessor=given).fit(pairs, y)
+
+    def look_up(names):
+        return np.stack([samples[name] for name in names])
+
+    model = RTLMPairsClassifier(preprocessor=look_up).fit(pairs, y)
+    assert model.score(pairs, y.astype(object)) == model.score(pairs, y)
+    with pytest.raises(ValueError, match=r"pass np.where\(y, 1, -1\)"):
+        model.score(pairs, y > 0)
+    for missing in (None, np.nan, pd.NA):
+        table = pd.DataFrame(pairs.astype(object))
+        table.iloc[2, 1] = missing
+        with pytest.raises(ValueError, match="each cell, but row 2 lacks one"):
+            RTLMPairsClassifier(preprocessor=look_up).fit(table, y)
+    with pytest.raises(TypeError, match="calibration_params must be a dict"):
+        RTLMPairsClassifier(preprocessor=look_up).fit(pairs, y, calibration_params="accuracy")
