@@ -378,7 +378,7 @@ def _values(path: Any) -> tuple[np.ndarray, str]:
         if hasattr(path, name):
             return np.asarray(getattr(path, name), dtype=float), parameter
     raise TypeError(
-        f"`path` must be what rtlm_path or svc_path returns, got {type(path).__name__}."
+        f"`path` must be what rtlm_path, svc_path or svr_path returns, got {type(path).__name__}."
     )
 
 

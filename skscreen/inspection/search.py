@@ -173,6 +173,7 @@ def _found(search: Any) -> dict[str, Any]:
             "estimator must be a search, fitted with one score, over no more than two parameters "
             f"that have several values, numbers or names; got {type(search).__name__}"
             + (f" over {', '.join(varied)}." if varied else " without such results.")
+            + " For certify= see CertifiedPathDisplay." * hasattr(search, "bounds_")
         )
     # What is searched along a path is the axis below.
     varied.sort(key=lambda name: name.split("__")[-1] not in ("C", "lam"))

@@ -88,6 +88,11 @@ class Display:
                 f"`ax` has {axes.size} Axes, but there are {rows * columns} panels: give one for "
                 "each."
             )
+        if not all(hasattr(one, "spines") for one in axes):
+            raise TypeError(
+                f"`ax` must be Axes of matplotlib, as plt.subplots({rows}, {columns})[1], got "
+                f"{ax!r}."
+            )
         if axes.size == 1:
             self.ax_ = axes[0]
         else:
@@ -126,9 +131,18 @@ def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
     if any(label is None or label != label for label in classes.tolist()):
         raise ValueError(f"`{name}` must not have missing values.")
     try:
-        np.unique(classes)
+        found = np.unique(classes)
     except TypeError as error:
         raise ValueError(f"`{name}` must be uniformly strings or numbers.") from error
+    if (
+        found.dtype.kind == "f"
+        and 2 * found.size > classes.size
+        and np.any(found != np.rint(found))
+    ):
+        raise ValueError(
+            f"`{name}` must hold classes, got {found.size} numbers with fractions, as of a "
+            "regression: make classes of them, by pandas.qcut for instance."
+        )
     return classes
 
 

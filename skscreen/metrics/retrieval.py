@@ -331,11 +331,11 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
             raise ValueError(
                 f"gallery must have {Z.shape[1]} components, as queries, got {items.shape[1]}."
             )
-        names, given = _columns(queries), _columns(gallery[0])
-        if names != given and sorted(names) == sorted(given):
+        columns, given = _columns(queries), _columns(gallery[0])
+        if columns != given and sorted(columns) == sorted(given):
             raise ValueError(
                 "gallery must have its columns in the order of those of queries, "
-                f"{names}: pass gallery[queries.columns]."
+                f"{columns}: pass gallery[queries.columns]."
             )
         if np.array_equal(Z, items):
             raise ValueError(

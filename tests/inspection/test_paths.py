@@ -240,5 +240,5 @@ def test_gaps_have_no_holes(path):
 
 @pytest.mark.parametrize("display", [ScreeningDisplay, PathDisplay])
 def test_what_is_no_path(display):
-    with pytest.raises(TypeError, match=r"`path` must be what rtlm_path or .* got int"):
+    with pytest.raises(TypeError, match=r"`path` must be what rtlm_path, .* got int"):
         display.from_path(3)

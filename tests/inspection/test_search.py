@@ -110,3 +110,12 @@ def test_several_scores_are_refused():
     )
     with pytest.raises(ValueError, match="one score"):
         SearchDisplay.from_estimator(search.fit(scale(X), y))
+
+
+def test_a_certified_search_is_told_its_display():
+    X, y = load_wine(return_X_y=True)
+    model = ScreenedSVCCV(
+        [0.1, 1.0], cv=2, certify=0.2, intercept="penalised", multi_class="ovr"
+    ).fit(scale(X), y)
+    with pytest.raises(ValueError, match="For certify= see CertifiedPathDisplay"):
+        SearchDisplay.from_estimator(model)
