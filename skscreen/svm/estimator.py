@@ -334,7 +334,7 @@ def learn(
     is_joint, solutions = model.multi_class == "crammer_singer", []
     n_problems = 1 if is_joint else problem.division.n_problems
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
-    blas_threads = blas_threads_for(problem.kernel.width, n_threads)
+    blas_threads = blas_threads_for(problem.width, n_threads)
     kind = "class" if is_classifier(model) and not is_joint else "fit"
     with Tasks(model, n_problems, kind) as tasks, blas_threads, at_most(model.n_jobs):
         if is_joint:

@@ -78,7 +78,11 @@ class FirstPiece:
             return self._ridge()
         if self.C_min > 0.0:
             return self.C_min
-        alpha, distance = self._at_zero() if self._signs is None else self._tied(self._signs)
+        if self._signs is None:
+            alpha, sizes = self.alpha, np.abs(self._losses.thresholds)
+            distance = float(sizes.min(where=sizes > 0.0, initial=np.inf))
+        else:
+            alpha, distance = self._tied(self._signs)
         square = max(float(alpha @ self._samples.q_dot(alpha)), 0.0)
         reach = math.sqrt(square) * float(self._samples.norms.max())
         return distance / reach if reach > 0.0 else math.inf
@@ -91,13 +95,8 @@ class FirstPiece:
         least = float(np.abs(losses.thresholds).min(where=losses.thresholds != 0.0, initial=np.inf))
         return least**2 / reach if reach > 0.0 else math.inf
 
-    def _at_zero(self) -> tuple[np.ndarray, float]:
-        """Return optimal dual variables at w = 0, and the least distance of a kink from 0."""
-        sizes = np.abs(self._losses.thresholds)
-        return self.alpha, float(sizes.min(where=sizes > 0.0, initial=np.inf))
-
     def _tied(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the same for a free intercept, with half the distance between kinks."""
+        """Return optimal dual variables at w = 0, and half the distance between kinks."""
         caps = self._losses.caps
         kinks = y * self._losses.thresholds
         low, high = best_intercepts(kinks, caps, float(caps[y > 0.0].sum()))

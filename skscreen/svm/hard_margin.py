@@ -88,14 +88,9 @@ def _feasible(
         unknown = replace(found.certificate, gap=math.inf)
         return replace(found, C=math.inf, certificate=unknown, converged=False)
     factor, view = longer
-    w, apart = found.w, factor * found.apart
-    primal, gap = view.primal, view.gap + 0.5 * apart**2
-    if w is not None:
-        w = factor * w
-        primal = 0.5 * float(w @ w)
+    hard = found.stretched(factor, view.b)
+    gap = view.gap + 0.5 * hard.apart**2
+    primal = view.primal if hard.w is None else 0.5 * float(hard.w @ hard.w)
     certificate = Certificate(primal, primal - gap, max(gap, EPS * primal))
-    return replace(
-        found, alpha=factor * found.alpha, margins=factor * found.margins, w=w, b=view.b,
-        apart=apart, C=math.inf, certificate=certificate,
-        converged=certificate.relative_gap <= tol,
-    )  # fmt: skip
+    converged = certificate.relative_gap <= tol
+    return replace(hard, C=math.inf, certificate=certificate, converged=converged)

@@ -62,7 +62,7 @@ class Paths:
         self._n_jobs, self._n_threads = n_jobs, min(effective_n_jobs(n_jobs), len(self._range))
         # Problems that share kernel values have a faster way, which leaves no margins.
         self._solvers: list[SamplePathSolver] = []
-        if with_margins or not problem.shares_pairs or len(self._range) == 1:
+        if with_margins or problem.pairs is None or len(self._range) == 1:
             self._solvers = [problem.path_solver(k) for k in self._range]
 
     @property
@@ -102,7 +102,7 @@ class Paths:
     def _joint(self, solves: list[Callable]) -> SampleSolution | JointSolution:
         if len(solves) == 1:
             return solves[0]()
-        with blas_threads_for(self._problem.kernel.width, self._n_threads):
+        with blas_threads_for(self._problem.width, self._n_threads):
             threads = Parallel(self._n_jobs, require="sharedmem")
             return as_one(threads(delayed(solve)() for solve in solves))
 

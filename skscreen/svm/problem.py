@@ -105,10 +105,13 @@ class SVMProblem:
         self._settings = replace(settings, once=alone and self._stored is None)
         self._shared = shared
         self._sets: dict[int, SampleSet] = {}
-        self._pairs = None
+        # Width of products, for the choice of BLAS threads: kernel values have their own.
+        self.width = np.inf if data.kernel.name == "linear" else 0.0
+        # What solves problems that share kernel values, in `solve` and `follow`.
+        self.pairs: ClassPairs | None = None
         if has_blocks and (is_small or one_vs_one):
-            self._pairs = self._shared_pairs(is_small)
-        if self._pairs is None and not one_vs_one and data.division.n_problems > 1:
+            self.pairs = self._shared_pairs(is_small)
+        if self.pairs is None and not one_vs_one and data.division.n_problems > 1:
             self._samples(0).prepare()
 
     def _stored_fit(self, store: Store, settings: Settings) -> StoredFit:
@@ -140,11 +143,6 @@ class SVMProblem:
             return None
         given = self._content, self.labels.codes, self._settings.free
         return store.kept.blocks(content_key(*given, *astuple(self.kernel)), nbytes)
-
-    @property
-    def shares_pairs(self) -> bool:
-        """Whether one-vs-one problems share kernel values, in `solve` and `follow`."""
-        return self._pairs is not None
 
     def _samples(self, problem: int) -> SampleSet:
         """Return the samples of a problem, which are those of all but for one-vs-one."""
@@ -188,11 +186,11 @@ class SVMProblem:
         """Solve a problem for one C, perhaps inf, from dual variables or what a store knows."""
         if math.isinf(C):
             return self.finish(problem, self._without_loss(problem, tol))
-        if self._pairs is None:
+        if self.pairs is None:
             return self._solve_alone(problem, C, tol, start)
         if start is None and self._stored is not None:
             start = self._stored.start(problem, C, self.division.weights(problem))
-        (solution,) = self._pairs.follow(problem, [C], tol, start)
+        (solution,) = self.pairs.follow(problem, [C], tol, start)
         if not self._is_final(solution):
             return self._solve_alone(problem, C, tol, solution.alpha, solution.n_iter)
         if self._stored is not None:
@@ -218,7 +216,8 @@ class SVMProblem:
         solution = solver.solve(C, tol, start)
         if self._stored is not None:
             self._stored.keep(problem, C, solution, solver.C_min)
-        return self.finish(problem, replace(solution, n_iter=solution.n_iter + spent))
+        solution = replace(solution, n_iter=solution.n_iter + spent)
+        return samples.finish(signs, solution, self.division.shift)
 
     def _without_loss(self, problem: int, tol: float) -> SampleSolution:
         """Solve for C = inf: a hard margin, or a tube that all targets lie in."""
@@ -248,8 +247,8 @@ class SVMProblem:
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
-        if self._pairs is not None:
-            found = self._pairs.follow(problem, Cs, tol, start)
+        if self.pairs is not None:
+            found = self.pairs.follow(problem, Cs, tol, start)
             for C, solution in zip(Cs, found, strict=True):
                 if self._is_final(solution):
                     yield solution

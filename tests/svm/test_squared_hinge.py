@@ -116,7 +116,7 @@ def test_the_best_intercept_balances(seed):
     margins, losses = rng.normal(size=32), squared_hinge(rng.uniform(0.1, 3.0, 32))
     terms = HingeTerms(losses, s)
     b = terms.best_intercept(margins)
-    alpha = losses.best(terms.short(margins, b))
+    alpha = losses.best(losses.short(margins, b, s))
     assert_allclose(s @ alpha, 0.0, atol=1e-12 * alpha.sum())
     low, high = balancing_intercepts(s * (1.0 - margins), losses.sizes, s)
     assert low <= b <= high <= low + 1e-11

@@ -34,7 +34,7 @@ from skscreen.samples.kernels.distances import (
     squared_distances,
 )
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
+from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
 from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
@@ -115,7 +115,7 @@ class Gram:
             self.whole = compute() if self._shared is None else self._shared.kernel(kernel, compute)
 
     @cached_property
-    def blocks(self) -> KernelBlocks:
+    def blocks(self) -> RBFBlocks | PolyBlocks | ComputedBlocks:
         """What computes products in tiles."""
         small = float(self.diagonal.max(initial=0.0)) <= LARGEST_SINGLE
         # Wide sparse rows stay as they are.

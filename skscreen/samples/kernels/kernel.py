@@ -144,11 +144,6 @@ class Kernel:
             return self.gamma >= 0.0 and self.coef0 >= 0.0
         return self.name in ("rbf", "linear")
 
-    @property
-    def width(self) -> float:
-        """Width of products, for the choice of BLAS threads; see `KernelSamples.width`."""
-        return np.inf if self.name == "linear" else 0.0
-
     def lengths(self, X: Any, support_vectors: Any) -> np.ndarray:
         """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores."""
         n = X.shape[0]

@@ -23,7 +23,7 @@ precision throughout.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -52,20 +52,6 @@ _EXPONENT_IN_GROUPS = (2.0, 9.0)
 _A_FEATURE, _ROWS = (0.4, 3.0), 1.5
 # Products of errors with each other; what powers of two are cut off at.
 _SECOND_ORDER, _TINIEST = 1.05, 2.0**-125
-
-
-class KernelBlocks(Protocol):
-    """Kernel values between samples of one set, in tiles."""
-
-    n: int
-
-    def dot(
-        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
-
-    def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
-        """Write K between samples to the first columns of `out`, a float32 array."""
 
 
 # How far a sample is from the centre.
@@ -435,20 +421,17 @@ def parted(d: int) -> int:
     return min(d, _PART + -(-d // _PART))
 
 
-def _tile(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    return memory[: len(left) * len(right)].reshape(len(left), len(right))
-
-
 def _squared_distances(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return -|a - b|^2 for all rows of both, by differences, in the memory of a tile."""
-    T = _tile(left, right, memory)
+    T = memory[: len(left) * len(right)].reshape(len(left), len(right))
     loops.differences(np.ascontiguousarray(left), np.ascontiguousarray(right), -1.0, T)
     return T
 
 
 def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return left right' in the memory of a tile."""
-    return np.matmul(left, right.T, out=_tile(left, right, memory))
+    T = memory[: len(left) * len(right)].reshape(len(left), len(right))
+    return np.matmul(left, right.T, out=T)
 
 
 def product_in_parts(left: Any, right: Any, memory: np.ndarray, more: np.ndarray) -> np.ndarray:

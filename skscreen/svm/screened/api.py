@@ -210,7 +210,8 @@ def screen_samples(
 
 def _warn_unless_of(known: Fitted | GivenDuals | GivenWeights, X, lack: float) -> None:
     """Warn of a reference that is none of X: what it decides is right, but it decides little."""
-    row = known.other_row(X)
+    # Of numbers alone nobody knows which samples they are of.
+    row = known.other_row(X) if isinstance(known, Fitted) else None
     if row is not None:
         reason = f"row {row} of X is not the support vector of that number"
     elif not lack <= _MOST_LACKING:

@@ -56,9 +56,6 @@ class GivenDuals:
             raise ValueError("reference must hold alpha_i >= 0, or y_i alpha_i, got other signs.")
         return Duals(None, alpha)
 
-    def other_row(self, X: Any) -> None:
-        """Return None: of numbers alone nobody knows which samples they are of."""
-
 
 class Fitted:
     """A fitted estimator, by its dual variables or its weights."""
@@ -148,9 +145,6 @@ class GivenWeights:
         """Return what is known of a problem."""
         found = weights_of(self._coefs, self._intercepts, problem, division, samples)
         return Weights(None, found)
-
-    def other_row(self, X: Any) -> None:
-        """Return None: of numbers alone nobody knows which samples they are of."""
 
 
 def weights_of(

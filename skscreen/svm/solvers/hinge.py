@@ -27,10 +27,6 @@ class HingeTerms:
     y: np.ndarray | None = None
     fixed: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def short(self, margins: np.ndarray, b: float) -> np.ndarray:
-        """Return thresholds minus margins, with an intercept."""
-        return self.losses.short(margins, b, self.y)
-
     def best_intercept(self, margins: np.ndarray) -> float:
         """Return the b that minimises the primal: a weighted quantile of the kinks, or a root."""
         if self.y is None:
@@ -64,13 +60,13 @@ class HingeTerms:
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:
     """Return the s >= 0 (and b) that minimise the primal at w = s u, where |u|^2 = square."""
     # For u = C / C0 times the solution at C0, s is near C0 / C: w changes far less than alpha.
-    low, high = 0.0, 2.0
+    losses, low, high = terms.losses, 0.0, 2.0
     if square <= 0.0:
         return 1.0, terms.best_intercept(margins)
     for _ in range(_HALVINGS):
         s = 0.5 * (low + high)
-        short = terms.short(s * margins, terms.best_intercept(s * margins))
-        slope = s * square - terms.losses.best(short) @ margins
+        short = losses.short(s * margins, terms.best_intercept(s * margins), terms.y)
+        slope = s * square - losses.best(short) @ margins
         low, high = (s, high) if slope < 0.0 else (low, s)
     s = 0.5 * (low + high)
     return s, terms.best_intercept(s * margins)

@@ -16,7 +16,6 @@ of the matrices of working sets no longer helps they are in double precision.
 
 from collections.abc import Callable
 from math import fsum
-from typing import Protocol
 
 import numpy as np
 
@@ -43,25 +42,6 @@ DIGITS = 1e-4
 
 # Samples are screened when the gap is below this share of that at the start or the last screening.
 _SCREEN_AT = 0.25
-
-
-class Values(Protocol):
-    """Kernel values between samples of one set; see `Gram` and `Places`."""
-
-    def dot(
-        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
-
-    def block(
-        self,
-        I: np.ndarray,
-        J: np.ndarray,
-        out: np.ndarray,
-        own: tuple[np.ndarray, np.ndarray] | None = None,
-        factor: float = 1.0,
-    ) -> None:
-        """Write factor (K_ij - own_i - own_j) to the first columns of `out`."""
 
 
 # Takes the box, a point and its view; returns the box with decided samples held at their bounds.

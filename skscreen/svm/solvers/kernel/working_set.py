@@ -13,9 +13,12 @@ training support vector machines. JMLR 6, 2005.
 I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 """
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from skscreen._compiled import svm as loops
+from skscreen.samples.kernels.gram import Gram, Places
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.block_newton import newton_step
 
@@ -31,64 +34,63 @@ _LEFT = 0.03
 _STEPS, _GROWTH, _ROUNDS = 10, 0.0025, 12
 
 
+@dataclass
 class WorkingSets:
-    """Solves on working sets of n samples in `max_steps` together; keeps their matrices' memory.
+    """Solves on working sets of n samples in `max_steps` together; keeps their matrices' memory."""
 
-    `diagonal` (n,) are K_ii + B^2. Where all samples are in U, matrices are K_ij - own_i - own_j of
-    `own` (n,), in a unit that is a power of two; `memory` is float32.
-    """
-
-    def __init__(
-        self, values, square_bias: float, diagonal: np.ndarray, max_steps: int,
-        own: np.ndarray | None = None, unit: float = 1.0, memory: np.ndarray | None = None,
-    ):  # fmt: skip
-        self.values, self.max_steps = values, max_steps
-        self.square_bias, self.diagonal = square_bias, diagonal
-        # Sets of values in memory are changed often, and each is solved from where others came.
-        self._sweeps = _STEPS if own is None else 1
-        self.own, self._unit = own, unit
-        self._memory = np.empty(0, np.float32) if memory is None else memory
-        self._known = np.empty(0, np.int64)
-        self.n_steps = 0
+    values: Gram | Places
+    square_bias: float
+    diagonal: np.ndarray  # (n,), K_ii + B^2
+    max_steps: int
+    # Where all samples are in U, matrices are K_ij - own_i - own_j, in a unit that is a power of
+    # two.
+    own: np.ndarray | None = None
+    unit: float = 1.0
+    memory: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
+    # The samples whose matrix is there.
+    known: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    n_steps: int = 0
 
     def sharpen(self) -> bool:
         """Have matrices in double precision from now on; return whether they were not yet."""
-        single = self._memory.dtype == np.float32
+        single = self.memory.dtype == np.float32
         if single:
-            self._memory, self._known = np.empty(0), np.empty(0, np.int64)
+            self.memory, self.known = np.empty(0), np.empty(0, np.int64)
         return single
 
     def solve(
         self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float
     ) -> np.ndarray:
         """Return beta (m,) of samples W, from slopes g, with slopes no further apart than eps."""
-        m, unit = W.size, self._unit
+        m, unit = W.size, self.unit
         # Rows are padded to a multiple of the lanes.
         n = m + -m % loops.SMO_LANES
-        if self._memory.size < m * n:
+        if self.memory.size < m * n:
             # Fresh memory comes page by page, which takes as long as filling it.
-            self._memory = np.empty(m * n, self._memory.dtype)
-        K = self._memory[: m * n].reshape(m, n)
+            self.memory = np.empty(m * n, self.memory.dtype)
+        K = self.memory[: m * n].reshape(m, n)
         missing = None if self.own is None else self.own[W]
         own = self.diagonal[W] + (box.shifts if box.shifts.size else 0.0)
         own = own if missing is None else own - 2.0 * missing
         diagonal = np.ones(n, K.dtype)
         # A sample at the origin moves to a bound at once.
         diagonal[:m] = np.maximum(own / unit, 1e-30)
-        if not np.array_equal(W, self._known):
+        if not np.array_equal(W, self.known):
             K[:, m:] = 0.0
             both = None if missing is None else (missing, missing)
             self.values.block(W, W, K, both, 1.0 / unit)
             if self.square_bias:
                 K[:, :m] += K.dtype.type(self.square_bias / unit)
-            self._known = W
+            self.known = W
         K[np.arange(m), np.arange(m)] = diagonal[:m]
         padded = np.zeros((4, n))
         padded[:, :m] = unit * box.low, unit * box.high, unit * beta, g
         low, high, beta, g = padded
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
+        # Sets of values in memory are changed often, and each is solved from where others came.
+        sweeps = _STEPS if self.own is None else 1
         for _ in range(_ROUNDS):
-            most = min(int(self._sweeps + _GROWTH * m) * m, self.max_steps - self.n_steps)
+            most = min(int(sweeps + _GROWTH * m) * m, self.max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
             if steps < most or self.n_steps >= self.max_steps:
