@@ -13,12 +13,10 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from skscreen.core.memory import check_memory
+from skscreen.samples.kernels.distances import BLOCK
 
 # Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
 INDEFINITE = 1e-7
-
-# Rows that are compared at a time.
-_BLOCK = 256
 
 
 class IndefiniteError(ValueError):
@@ -42,8 +40,8 @@ def check_symmetric(K: np.ndarray, what: str) -> None:
     largest = max(K.max(initial=0.0), -K.min(initial=0.0))
     if not np.isfinite(largest):
         raise ValueError("the kernel has values that are not finite on X")
-    for first in range(0, len(K), _BLOCK):
-        part = slice(first, first + _BLOCK)
+    for first in range(0, len(K), BLOCK):
+        part = slice(first, first + BLOCK)
         if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
             raise ValueError(
                 f"{what} must be symmetric. SVC would take it, and end at a point that is "
@@ -55,8 +53,8 @@ def check_symmetric(K: np.ndarray, what: str) -> None:
 def check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
     """Refuse a symmetric matrix with an indefinite minor of two rows."""
     roots = np.sqrt(np.maximum(diagonal, 0.0))
-    for first in range(0, len(K), _BLOCK):
-        part = slice(first, first + _BLOCK)
+    for first in range(0, len(K), BLOCK):
+        part = slice(first, first + BLOCK)
         excess = np.abs(K[part]) - roots[part, None] * roots
         if excess.max() > INDEFINITE * diagonal.max():
             i, j = np.unravel_index(excess.argmax(), excess.shape)

@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 from skscreen.core.floats import EPS
 
-# Number of rows of a block of distances that are mirrored.
-_BLOCK = 256
+# Rows that are computed, or compared, at a time: enough for GEMM, few enough for the cache.
+BLOCK = 256
 
 
 def squared_distances(
@@ -35,12 +35,12 @@ def all_squared_distances(
     """Write the squared distances between all samples (n, d) to `out` (n, n), exactly symmetric."""
     if sparse.issparse(X) or by_differences:
         # The upper triangle, mirrored.
-        for first in range(0, len(out), _BLOCK):
-            last = first + _BLOCK
+        for first in range(0, len(out), BLOCK):
+            last = first + BLOCK
             pair = squares[first:last], squares[first:]
             block = squared_distances(X[first:last], X[first:], *pair, by_differences)
             out[first:last, first:] = block
-            out[last:, first:last] = block[:, _BLOCK:].T
+            out[last:, first:last] = block[:, BLOCK:].T
     else:
         # For the product of a matrix with its own transpose NumPy computes one triangle only.
         np.matmul(X, X.T, out=out)

@@ -26,6 +26,7 @@ from skscreen.samples.kernels.definite import (
     check_symmetric,
 )
 from skscreen.samples.kernels.distances import (
+    BLOCK,
     all_squared_distances,
     lost_digits,
     near_origin,
@@ -37,9 +38,6 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
 from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
-
-# Rows computed at a time: enough for GEMM, few enough for the cache.
-_BLOCK = 256
 
 # Samples from which products in tiles are faster than a matrix in memory.
 BY_BLOCKS = 2000
@@ -199,7 +197,7 @@ class Gram:
         if self.kernel.name == "precomputed":
             return np.ascontiguousarray(self.X, np.float64)
         what = f"{self.n:,} rows of the kernel matrix of {self.n:,} samples"
-        needed = 8 * self.n * (self.n + 2 * _BLOCK)
+        needed = 8 * self.n * (self.n + 2 * BLOCK)
         check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
         K = np.empty((self.n, self.n))
         if self.kernel.name == "rbf" and self._shared is not None:
@@ -207,8 +205,8 @@ class Gram:
             if D is not None:
                 return rbf_of_distances(D, self.kernel.gamma, K)
         # The upper triangle by blocks of rows, mirrored.
-        for first in range(0, self.n, _BLOCK):
-            last = min(first + _BLOCK, self.n)
+        for first in range(0, self.n, BLOCK):
+            last = min(first + BLOCK, self.n)
             block = self.compute(np.arange(first, last), np.arange(first, self.n))
             K[first:last, first:] = block
             K[last:, first:last] = block[:, last - first :].T

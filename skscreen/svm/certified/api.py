@@ -428,7 +428,7 @@ class Training:
     def estimator(self, fold: Fold, C: float) -> BaseSVM:
         """Return the fitted estimator of a solved C."""
         problem = self._problem
-        solutions = [problem.finish(k, found) for k, found in enumerate(fold.solutions(C))]
+        solutions = [problem.finish(k, path.solved[C]) for k, path in enumerate(fold.paths)]
         return fitted(self.model, problem.data, solutions)
 
 

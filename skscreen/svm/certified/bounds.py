@@ -88,8 +88,8 @@ class Geometry:
     losses: SampleLosses
     norms: np.ndarray
     validation_norms: np.ndarray
-    # Of some training samples, <z_i, z_j>; of validation and of training samples, <z, z_i>.
-    block: Callable[[np.ndarray], np.ndarray]
+    # Between some training samples, <z_i, z_j>; of validation and of training samples, <z, z_i>.
+    block: Callable[[np.ndarray, np.ndarray], np.ndarray]
     cross: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -148,7 +148,7 @@ class Between:
             chosen = np.argpartition(-(room / weights)[index], _MOST_FREE)[:_MOST_FREE]
             index = np.sort(index[chosen])
         # Not all kernels accept an empty set of samples.
-        return index, self._geometry.block(index) if index.size else np.empty((0, 0))
+        return index, self._geometry.block(index, index) if index.size else np.empty((0, 0))
 
     def regressed(self, rows: np.ndarray, sign: int, start: float, stop: float) -> np.ndarray:
         """Return bounds (2, n_rows), linear in t, on <sign z, w*> by the regression; or inf."""

@@ -210,10 +210,6 @@ class Fold:
         """Error of the solution for a solved C."""
         return self.errors.error([path.points[C].scores for path in self.paths])
 
-    def solutions(self, C: float) -> list[SampleSolution]:
-        """Return the solutions of all problems for a solved C."""
-        return [path.solved[C] for path in self.paths]
-
     def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
         """Return lower (side -1) or upper (side 1) bounds on the error in pieces."""
         out = []

@@ -76,13 +76,6 @@ def _check_sizes(K: np.ndarray, diagonal: np.ndarray, training: np.ndarray) -> N
         )
 
 
-def _geometry(samples, losses, validation_norms, cross) -> Geometry:
-    def block(index):
-        return samples.block(index, index)
-
-    return Geometry(losses, samples.norms, validation_norms, block, cross)
-
-
 def _of_rows(X_val, bias: float) -> View:
     validation = LinearSamples(X_val, np.ones(X_val.shape[0]), bias)
 
@@ -95,7 +88,7 @@ def _of_rows(X_val, bias: float) -> View:
         def score(alpha):
             return signs_val * validation.margins(samples.combine(alpha))
 
-        return _geometry(samples, losses, validation.norms, cross), score
+        return Geometry(losses, samples.norms, validation.norms, samples.block, cross), score
 
     return view
 
@@ -130,6 +123,6 @@ def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: floa
                 products = table @ coefficients
             return signs_val * (products + square * coefficients.sum())
 
-        return _geometry(samples, losses, validation_norms, cross), score
+        return Geometry(losses, samples.norms, validation_norms, samples.block, cross), score
 
     return view

@@ -39,7 +39,7 @@ class Case:
             hinge(self.weights),
             np.sqrt(np.diag(self.Q)),
             np.sqrt(np.diag(Q)[val]),
-            lambda index: self.Q[np.ix_(index, index)],
+            lambda rows, index: self.Q[np.ix_(rows, index)],
             lambda rows, index: self.cross[np.ix_(rows, index)],
         )
 
@@ -130,7 +130,7 @@ def test_a_score_of_zero_is_never_sure():
     Q = np.eye(2)
     geometry = Geometry(
         hinge(np.ones(2)), np.ones(2), np.array([1.0, 1.0, 0.0]),
-        lambda index: Q[np.ix_(index, index)],
+        lambda rows, index: Q[np.ix_(rows, index)],
         lambda rows, index: np.zeros((rows.size, index.size)),
     )  # fmt: skip
     point = ScoredPoint(2.0, np.ones(2), np.ones(2), np.array([0.0, -1e-16, 0.0]))

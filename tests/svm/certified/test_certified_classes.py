@@ -87,7 +87,7 @@ class Problems:
             hinge(self.weights),
             np.sqrt(self.own[train]),
             np.sqrt(self.own[~train]),
-            lambda index: (signs[:, None] * self.K * signs)[np.ix_(index, index)],
+            lambda rows, index: (signs[:, None] * self.K * signs)[np.ix_(rows, index)],
             lambda rows, index: (self.cross * signs)[np.ix_(rows, index)],
         )
 

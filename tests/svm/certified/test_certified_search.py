@@ -84,7 +84,7 @@ def test_progress_ends_at_one():
 def test_loose_points_are_solved_better():
     (fold,) = folds(1)
     fold.solve([0.01, 1.0], 0.9, share=0.05)
-    assert fold.solutions(1.0)[0].certificate.relative_gap < 1e-2
+    assert fold.paths[0].solved[1.0].certificate.relative_gap < 1e-2
 
 
 def test_pieces():

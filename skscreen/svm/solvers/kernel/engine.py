@@ -37,6 +37,9 @@ _STALLED, _SLOW, _RISEN = 0.98, 0.7, 0.02
 # samples, as the rest of a pass takes most of the time then; or at this share of the tolerance.
 _LEFT, _SHARE = 0.1, 0.3
 
+# Limit of steps for each sample, where no other is given.
+STEPS_A_SAMPLE = 1000
+
 # Smallest relative gap that is computed in single precision.
 DIGITS = 1e-4
 

@@ -26,13 +26,10 @@ from skscreen.samples.kernels.kernel_blocks import RBFBlocks
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.svm.certificate import Box, Point, certify
-from skscreen.svm.solvers.kernel.engine import DIGITS, Engine
+from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.working_set import WorkingSets
 from skscreen.svm.solvers.solution import SampleSolution, growth
-
-# Limit of steps for each sample, unless `max_iter` is given.
-_STEPS_A_SAMPLE = 1000
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
 WHOLE = 3000
@@ -82,7 +79,7 @@ class ClassPairs:
         place = slice(None) if isinstance(division, OneVsOne) else first_positive(division)
         rows, signs = division.rows(problem)[place], division.signs(problem)[place]
         weights = division.labels.weights[rows]
-        limit = self._max_iter or _STEPS_A_SAMPLE * rows.size
+        limit = self._max_iter or STEPS_A_SAMPLE * rows.size
         solve, rises, before = self._blocks.pair(problem, rows), signs > 0.0, None
         beta = np.zeros(rows.size) if start is None else signs * start[place]
         for C in Cs:

@@ -15,7 +15,7 @@ from skscreen.svm.certificate import Box, View
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms
-from skscreen.svm.solvers.kernel.engine import DIGITS, Engine, Point
+from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
 from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
@@ -23,8 +23,8 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto",)
 
-# Steps for each sample where no limit is given, and of those in single precision from tiles.
-_STEPS_A_SAMPLE, _TILED = 1000, 40
+# Limit of steps for each sample in single precision from tiles.
+_TILED = 40
 
 # Of the tolerance, what passes before the last ones may leave.
 _SHARE = 0.5
@@ -68,7 +68,7 @@ def solve_kernel(
     machines. arXiv:1401.6740, 2014.
     """
     began = perf_counter()
-    limit = _STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
+    limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
     problem = _Problem(samples, losses, free, codes, tol, limit)
