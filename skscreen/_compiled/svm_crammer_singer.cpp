@@ -13,19 +13,21 @@ static void bind_rows(nb::module_& m) {
   m.def(
       "certify_classes",
       [](Array<const T> data, Array<const Column> columns, Array<const Start> starts, int64_t d,
-         double bias, Classes own, Reals caps, Reals squares, Matrix<double> alpha,
-         Array<double> weights, Array<int64_t> order) {
-        return ClassHinge<Data>{{data, columns, starts, d}, bias, own, caps, squares, alpha, weights}
+         double bias, int64_t n_classes, Classes own, Reals caps, Reals squares,
+         Matrix<double> alpha, Array<double> weights, Array<int64_t> order) {
+        const Data X{data, columns, starts, d};
+        return ClassHinge<Data>{X, bias, n_classes, own, caps, squares, alpha, weights}
             .certify(order);
       },
       ReleaseGIL());
   m.def(
       "sweep_classes",
       [](Array<const T> data, Array<const Column> columns, Array<const Start> starts, int64_t d,
-         double bias, Classes own, Reals caps, Reals squares, Matrix<double> alpha,
-         Array<double> weights, Array<int64_t> order, Array<uint64_t> random, double enough,
-         int64_t visits, int64_t most) {
-        return ClassHinge<Data>{{data, columns, starts, d}, bias, own, caps, squares, alpha, weights}
+         double bias, int64_t n_classes, Classes own, Reals caps, Reals squares,
+         Matrix<double> alpha, Array<double> weights, Array<int64_t> order,
+         Array<uint64_t> random, double enough, int64_t visits, int64_t most) {
+        const Data X{data, columns, starts, d};
+        return ClassHinge<Data>{X, bias, n_classes, own, caps, squares, alpha, weights}
             .sweeps(order, random, enough, visits, most);
       },
       ReleaseGIL());

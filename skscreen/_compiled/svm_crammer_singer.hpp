@@ -17,26 +17,27 @@
 
 namespace skscreen {
 
-// Classes whose weights of a feature are read together: a vector of AVX2, or up to four of them.
+// Classes whose weights of a feature are read together: a vector of AVX2, or up to eight of them.
 constexpr int64_t SCORE_LANES = 4;
 
 // Visits in a row that leave a sample alone, after which it rests until the next certificate.
 constexpr int64_t MOST_IDLE = 3;
 
-// Samples (x_i, bias) with classes and bounds c_i. alpha (n, K) has sums of rows 0, alpha(i, k) <= 0
-// for other classes than that of i, and for this at most c_i. The weights ((d + 1) * width,) of a
-// feature in all classes are contiguous, filled up with zeros to whole lanes.
+// Samples (x_i, bias) with classes and bounds c_i. Rows of alpha (n, width) add up to 0, with
+// alpha(i, k) <= 0 for other classes than that of i, and for this at most c_i. The weights
+// ((d + 1) * width,) of a feature in all classes are contiguous. Both are filled up with zeros to
+// whole lanes.
 template <class Data>
 struct ClassHinge {
   Data X;
   double bias;
+  int64_t n_classes;
   Array<const int64_t> own;
   Array<const double> caps, squares;
   Matrix<double> alpha;
   Array<double> weights;
 
-  int64_t n_classes() const { return alpha.columns; }
-  int64_t width() const { return (n_classes() + SCORE_LANES - 1) / SCORE_LANES * SCORE_LANES; }
+  int64_t width() const { return alpha.columns; }
 
   // Call use(row of weights, value) for each feature of sample i.
   template <class Use>
@@ -53,25 +54,33 @@ struct ClassHinge {
   // <w_k, x_i>, plus 1 for other classes than that of i; -inf for classes that there are none of.
   void losses(int64_t i, double* out) const {
     int64_t k = 0;
-    for (; k + 4 * SCORE_LANES <= width(); k += 4 * SCORE_LANES) scores<4>(i, k, out);
+    for (; k + 8 * SCORE_LANES <= width(); k += 8 * SCORE_LANES) scores<8>(i, k, out);
     switch ((width() - k) / SCORE_LANES) {
+      case 7: scores<7>(i, k, out); break;
+      case 6: scores<6>(i, k, out); break;
+      case 5: scores<5>(i, k, out); break;
+      case 4: scores<4>(i, k, out); break;
       case 3: scores<3>(i, k, out); break;
       case 2: scores<2>(i, k, out); break;
       case 1: scores<1>(i, k, out); break;
     }
     out[own[i]] -= 1.0;
-    std::fill(out + n_classes(), out + width(), -INF);
+    std::fill(out + n_classes, out + width(), -INF);
   }
 
-  // The same of some classes, of which there are as many as registers hold.
+  // The same of some classes, of which there are as many as registers hold. The loop over a vector
+  // stays innermost, so that compilers do not gather several entries of a sparse row instead.
   template <int PARTS>
   SKSCREEN_INLINE void scores(int64_t i, int64_t k, double* out) const {
-    double sums[PARTS * SCORE_LANES] = {};
+    double sums[PARTS * SCORE_LANES];
+    for (double& sum : sums) sum = 1.0;
     for_features(i, weights.data + k, [&sums](const double* row, double value) {
+      for (int64_t part = 0; part < PARTS; ++part)
 #pragma omp simd
-      for (int64_t l = 0; l < PARTS * SCORE_LANES; ++l) sums[l] += value * row[l];
+        for (int64_t l = 0; l < SCORE_LANES; ++l)
+          sums[part * SCORE_LANES + l] += value * row[part * SCORE_LANES + l];
     });
-    for (int64_t l = 0; l < PARTS * SCORE_LANES; ++l) out[k + l] = sums[l] + 1.0;
+    for (int64_t l = 0; l < PARTS * SCORE_LANES; ++l) out[k + l] = sums[l];
   }
 
   // Add x_i, times a factor for each class, to the weights.
@@ -89,11 +98,11 @@ struct ClassHinge {
   // Largest of the losses of sample i, and what it adds to the gap: the sum of
   // (c_i [k = y_i] - alpha(i, k)) (largest - loss of k), all of whose terms are >= 0.
   std::pair<double, double> slackness(int64_t i, const double* f) const {
-    const double top = max_of(f, n_classes());
-    const double* a = alpha.data + i * n_classes();
+    const double top = max_of(f, width());
+    const double* a = alpha.row(i).data;
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t k = 0; k < n_classes(); ++k) sum += a[k] * (top - f[k]);
+    for (int64_t k = 0; k < width(); ++k) sum += a[k] == 0.0 ? 0.0 : a[k] * (top - f[k]);
     return {top, std::max(caps[i] * (top - f[own[i]]) - sum, 0.0)};
   }
 
@@ -104,16 +113,26 @@ struct ClassHinge {
   // for the t at which the latter add up to c_i. c_i itself is kept out of sums, next to which
   // small variables would lose digits.
   bool move(int64_t i, double* f) const {
-    const int64_t K = n_classes(), y = own[i];
+    const int64_t K = width(), y = own[i];
     const double cap = caps[i], inverse = 1.0 / squares[i];
-    double* a = alpha.data + i * K;
-#pragma omp simd
-    for (int64_t k = 0; k < K; ++k) f[k] = f[k] * inverse - a[k];
+    double* a = alpha.row(i).data;
     // The own class apart from the others.
-    const double mine = f[y];
+    const double before = a[y], mine = f[y] * inverse - before;
     f[y] = -INF;
-    // From below: every pass leaves out classes that are below the t of those that are left.
-    double t = std::max(max_of(f, K), mine + cap) - cap;
+    a[y] = 0.0;
+    double top = -INF, total_before = before < cap ? mine : -cap, inside_before = before < cap;
+#pragma omp simd reduction(max : top) reduction(+ : total_before, inside_before)
+    for (int64_t k = 0; k < K; ++k) {
+      f[k] = f[k] * inverse - a[k];
+      top = f[k] > top ? f[k] : top;
+      total_before += a[k] != 0.0 ? f[k] : 0.0;
+      inside_before += a[k] != 0.0 ? 1.0 : 0.0;
+    }
+    // From below, as the t of any classes is at most that of the right ones: first that of the
+    // classes of the last visit, most of which stay. Every pass leaves out classes that are below
+    // the t of those that are left.
+    double t = std::max(top, mine + cap) - cap;
+    if (inside_before > 0.0) t = std::max(t, total_before / inside_before);
     int64_t count = K + 1;
     for (;;) {
       const bool with_own = mine >= t - cap;
@@ -140,13 +159,13 @@ struct ClassHinge {
     }
     const double scale = sum > cap ? cap / sum : 1.0;
     f[y] = sum;
+    a[y] = before;
 #pragma omp simd
     for (int64_t k = 0; k < K; ++k) {
       const double value = scale * f[k];
       f[k] = value - a[k];
       a[k] = value;
     }
-    std::fill(f + K, f + width(), 0.0);
     return single;
   }
 
@@ -159,14 +178,9 @@ struct ClassHinge {
 
   // Make the weights those of alpha.
   void refresh() const {
-    std::vector<double> factors(width(), 0.0);
     std::fill(weights.data, weights.data + weights.size, 0.0);
-    for (int64_t i = 0; i < own.size; ++i) {
-      const double* a = alpha.data + i * n_classes();
-      if (a[own[i]] == 0.0) continue;
-      std::copy(a, a + n_classes(), factors.begin());
-      add(i, factors.data());
-    }
+    for (int64_t i = 0; i < own.size; ++i)
+      if (alpha(i, own[i]) != 0.0) add(i, alpha.row(i).data);
   }
 
   // Sums of c_i times the loss and of the slackness of all samples, for the weights of alpha.
@@ -200,12 +214,19 @@ struct ClassHinge {
       int64_t kept = 0;
       for (int64_t k = 0; k < size; ++k) {
         const int64_t i = order[k];
+        ask_for(order.slice(0, size), k);
         losses(i, f.data());
-        gap += slackness(i, f.data()).second;
-        const bool single = move(i, f.data());
-        const bool moved = std::any_of(f.begin(), f.end(), [](double c) { return c != 0.0; });
-        if (moved) add(i, f.data());
-        idle[i] = single && !moved ? idle[i] + 1 : 0;
+        const auto [top, slack] = slackness(i, f.data());
+        gap += slack;
+        // Most samples stay at the corner of their own class.
+        bool rests = alpha(i, own[i]) == 0.0 && f[own[i]] == top;
+        if (!rests) {
+          const bool single = move(i, f.data());
+          const bool moved = std::any_of(f.begin(), f.end(), [](double c) { return c != 0.0; });
+          if (moved) add(i, f.data());
+          rests = single && !moved;
+        }
+        idle[i] = rests ? idle[i] + 1 : 0;
         if (idle[i] < MOST_IDLE) order[kept++] = i;
       }
       ++count;
@@ -214,6 +235,19 @@ struct ClassHinge {
       if (gap <= enough) break;
     }
     return count;
+  }
+
+ private:
+  // Without this, most of the time of narrow rows is spent waiting for them.
+  SKSCREEN_INLINE void ask_for(Array<int64_t> order, int64_t k) const {
+    if (!X.dense() && k + 2 * AHEAD < order.size) prefetch(X.starts.data + order[k + 2 * AHEAD]);
+    if (k + AHEAD >= order.size) return;
+    const int64_t coming = order[k + AHEAD];
+    prefetch_row(X, coming);
+    prefetch(alpha.data, coming * width(), (coming + 1) * width());
+    prefetch(own.data + coming);
+    prefetch(caps.data + coming);
+    prefetch(squares.data + coming);
   }
 };
 

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from skscreen import ScreenedLinearSVC, _compiled, screen_samples
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.crammer_singer.faces import move_on_face
+from skscreen.svm.crammer_singer.faces import move_on_face, onto_simplex, variables
 from skscreen.svm.crammer_singer.newton import proximal_step
 from skscreen.svm.crammer_singer.solve import solve
 
@@ -225,7 +225,7 @@ def test_a_visit_moves_to_the_best_values(level):
     problem = LinearSamples(row, np.ones(1)).rows
     own, order = np.array([2]), np.zeros(1, np.int64)
     _compiled.LEVELS[level].svm.sweep_classes(
-        *problem, 0.0, own, np.array([cap]), np.array([row @ row.T]).ravel(), alpha, weights,
+        *problem, 0.0, 4, own, np.array([cap]), np.array([row @ row.T]).ravel(), alpha, weights,
         order, np.ones(1, np.uint64), 0.0, 1, 1,
     )  # fmt: skip
     assert_allclose(weights.reshape(5, -1)[:, :4], row.T @ alpha, atol=1e-15)
@@ -233,6 +233,33 @@ def test_a_visit_moves_to_the_best_values(level):
     value = min(cap, 1.0 / (4.0 / 3.0 * float(row[0] @ row[0])))
     expected = np.array([-value / 3.0, -value / 3.0, value, -value / 3.0])
     assert_allclose(alpha[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+@pytest.mark.parametrize("K", [2, 5, 16, 39])
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_a_visit_is_a_projection_onto_the_simplex(level, K, as_given):
+    """From any variables, also at corners; classes fill no, some or several whole vectors."""
+    rng, lanes, cap = np.random.default_rng(K), _compiled.svm.SCORE_LANES, 0.7
+    for size in np.repeat([0.01, 1.0, 100.0], 8):
+        row, own = rng.normal(size=(1, 6)) * np.sqrt(size), rng.integers(0, K, 1)
+        theta = rng.dirichlet(np.full(K, 0.2)) if rng.random() < 0.7 else np.eye(K)[own[0]]
+        alpha = np.zeros((1, -(-K // lanes) * lanes))
+        alpha[:, :K] = variables(cap * theta[None], np.arange(K) == own[:, None], np.full(1, cap))
+        weights = np.zeros((7, alpha.size))
+        weights[:, :K] = rng.normal(size=(7, K)) / rng.choice([1.0, 30.0])
+        before, w = alpha.copy(), weights.copy()
+        samples, square = LinearSamples(as_given(row), np.ones(1), 2.0), row @ row.T + 4.0
+        _compiled.LEVELS[level].svm.sweep_classes(
+            *samples.rows, 2.0, K, own, np.array([cap]), square.ravel(), alpha, weights.ravel(),
+            np.zeros(1, np.int64), np.ones(1, np.uint64), 0.0, 1, 1,
+        )  # fmt: skip
+        full, is_own = np.append(row, 2.0), np.arange(K) == own[:, None]
+        losses = (full @ w)[:K] + ~is_own
+        wanted = onto_simplex(cap * is_own - before[:, :K] + losses / square, np.array([cap]))
+        assert_allclose(alpha[:, :K], cap * is_own - wanted, atol=1e-12)
+        assert_array_equal(alpha[:, K:], 0.0)
+        assert_allclose(weights, w + full[:, None] * (alpha - before), atol=1e-12)
 
 
 def test_a_missed_tolerance_is_named_with_its_gap():

@@ -38,7 +38,7 @@ from skscreen.svm.crammer_singer.faces import move_on_face
 from skscreen.svm.crammer_singer.newton import LARGEST, proximal_step
 
 certify_classes = compiled.certify_classes
-"""(*rows, bias, own (n,), c (n,), squares (n,), alpha (n, K), weights, order (n,)) -> loss, gap, m.
+"""(*rows, bias, K, own (n,), c (n,), squares (n,), alpha, weights, order (n,)) -> loss, gap, m.
 
 Makes the weights those of alpha; `order` begins with the m samples that have a part in the gap.
 """
@@ -75,9 +75,10 @@ def solve(
     """Solve from zero to a relative gap, for classes `own` (n,) and weights c (n,) of losses."""
     n_classes, lanes = int(own.max()) + 1, compiled.SCORE_LANES
     width, d = -(-n_classes // lanes) * lanes, samples.n_features
-    alpha, weights = np.zeros((samples.n, n_classes)), np.zeros(d * width)
+    variables, weights = np.zeros((samples.n, width)), np.zeros(d * width)
+    alpha = variables[:, :n_classes]
     squares = np.maximum(samples.norms**2, _SHORTEST / c)
-    problem = *samples.rows, samples.bias, own, c, squares, alpha, weights
+    problem = *samples.rows, samples.bias, n_classes, own, c, squares, variables, weights
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     n_iter, failures, highest, lowest, before, slow = 0, 0, -np.inf, np.inf, np.inf, 0
     newton = d * n_classes <= LARGEST
