@@ -1,17 +1,35 @@
-"""Starts and memory for `run.py`; `benchmarks/whole/growth.py` has sizes."""
+"""Losses, starts and memory for `run.py`; `benchmarks/whole/growth.py` has sizes."""
 
 import time
 import tracemalloc
+from itertools import product
 
 import numpy as np
 
-from benchmarks.embedding.runs import LOSSES, Settings, loss_of, ms, synthetic
+from benchmarks.embedding.peers import SETS
+from benchmarks.embedding.runs import LOSSES, Settings, loss_of, ms, split, synthetic
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
 from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.auto import random_start
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.svrg import svrg_sbb
+
+
+def losses(bench) -> dict:
+    """The test error of each loss on answers of people, in two and in five dimensions."""
+    rows = []
+    for p, name in product((2, 5), SETS[: bench.some(None, None, 2)]):
+        answers = bench.load(name)
+        errors = np.zeros(len(LOSSES))
+        for seed in range(bench.some(5, 1, 1)):
+            train, test = split(answers, seed)
+            model = OrdinalEmbedding(p, objects=int(answers.max()) + 1, random_state=seed)
+            fits = (model.set_params(loss=loss).fit(train) for loss in LOSSES)
+            errors += [(1.0 - fit.score(test)) / bench.some(5, 1, 1) for fit in fits]
+        rows.append((p, name, *(f"{error:.4f}" for error in errors)))
+    table("components,data," + ",".join(LOSSES), rows)
+    return {}
 
 
 def epochs(bench) -> dict:

@@ -45,6 +45,7 @@ PARTS = {
     "figure2": paper.figure_two,
     "music": paper.music,
     "retrieval": paper_retrieval.retrieval,
+    "losses": limits.losses,
     "epochs": limits.epochs,
     "starts": limits.starts,
     "scales": scales,

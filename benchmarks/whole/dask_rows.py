@@ -38,7 +38,7 @@ from skscreen.distributed import DistributedLinearSVC
 
 C, BLOCKS = 1.0, 4
 # First steps of the peer, and the excess of its objective to reach.
-STEPS, TARGETS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1), (1e-2, 1e-3, 1e-4, 1e-6)
+STEPS, TARGETS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1), (1e-3, 1e-4, 1e-6, 1e-7)
 # Predicted work and workers; seconds of a round trip, and bytes a second.
 LARGE, MANY = ((1e8, 50), (1e9, 50), (1e9, 200)), (1, 2, 10, 100, 1000)
 LATENCY, BANDWIDTH = 0.01, 1.25e9
