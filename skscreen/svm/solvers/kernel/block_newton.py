@@ -4,8 +4,9 @@ For large C, SMO takes many steps along directions of little curvature. If no sa
 bound, the free beta solve one linear system. Along directions of hardly any curvature its solution
 lies far outside the box, and the part of the step inside may not increase the dual. So the system
 is damped, by the curvature at which the present slopes would lead across the box. All samples that
-would leave the box stop at its bounds, and the system of the others is solved again. An exact line
-search keeps the dual from falling, whatever the rounding errors.
+would leave the box stop at its bounds, and the system of the others is solved again. If the step
+that is left is no ascent, it is found anew with more damping. An exact line search keeps the dual
+from falling, whatever the rounding errors.
 
 Each system is solved by a Cholesky factor in single precision. Conjugate gradients, with products
 added up in double precision, remove the rounding errors in a few steps.
@@ -19,8 +20,12 @@ from skscreen._compiled import svm
 # Largest number of systems in one step; each fixes samples at bounds.
 _MOST_SYSTEMS = 6
 
-# Ridge, relative to the mean diagonal and in units of rounding errors.
-_RIDGE = 16.0
+# Ridges that are tried one after the other, relative to the mean diagonal: in units of rounding
+# errors of the matrix, then of single precision, as its values may have been rounded before.
+_RIDGES = (16.0, 256.0, 4096.0)
+
+# Shares, tried one after the other, of the curvature that would lead as far as from zero to beta.
+_DAMPINGS = (0.0, 1e-4, 1e-2, 1.0)
 
 # Most steps of conjugate gradients; they end at this share of the first residual.
 _MOST_STEPS, _ENOUGH = 6, 1e-4
@@ -44,14 +49,22 @@ def newton_step(
     free = _movable(low, high, beta, g[:m], with_offset)
     if free.size < 2:
         return False
-    try:
-        change = _projected(K, low, high, beta, g[:m], free, with_offset)
-    except LinAlgError:
+    slopes, width = g[free], high[free] - low[free]
+    spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
+    across, beside = np.median(width), np.minimum(width, np.abs(beta[free])).mean()
+    for share in _DAMPINGS:
+        damping = spread / across + (spread * share / beside if share else 0.0)
+        try:
+            change = _projected(K, low, high, beta, g[:m], free, damping, with_offset)
+        except LinAlgError:
+            continue
+        slope = float(change @ g[:m])
+        if slope > 0.0:
+            break
+    else:
         return False
     effect = _products(K, np.arange(m), change)
-    slope, curvature = float(change @ g[:m]), float(change @ effect)
-    if not slope > 0.0:
-        return False
+    curvature = float(change @ effect)
     step = min(1.0, slope / curvature) if curvature > 0.0 else 1.0
     beta += step * change
     np.clip(beta, low, high, out=beta)
@@ -80,12 +93,9 @@ def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
     return np.flatnonzero(free | (inwards > 0.0))
 
 
-def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
+def _projected(K, low, high, beta, g, free, damping: float, with_offset: bool) -> np.ndarray:
     """Return a change of the free samples that stays in the box."""
-    # See above; falls with the slopes.
-    change, slopes = np.zeros(beta.size), g[free]
-    spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
-    damping = spread / np.median(high[free] - low[free])
+    change = np.zeros(beta.size)
     for _ in range(_MOST_SYSTEMS):
         rest = g[free] - _products(K, free, change)
         x = _System(K, free, damping).solve(rest, change.sum() if with_offset else None)
@@ -119,11 +129,14 @@ class _System:
     def __init__(self, K, samples: np.ndarray, damping: float):
         self._samples, self._K, self._damping = samples, K, damping
         size = float(K[samples, samples].mean()) + damping
-        try:
-            self._factor = self._factored(_RIDGE * float(np.finfo(K.dtype).eps) * size)
-        except LinAlgError:
-            # Values in double precision may have been rounded to single precision before.
-            self._factor = self._factored(_RIDGE * float(np.finfo(np.float32).eps) * size)
+        own, single = (float(np.finfo(dtype).eps) for dtype in (K.dtype, np.float32))
+        for ridge in (_RIDGES[0] * own, *(ridge * single for ridge in _RIDGES)):
+            try:
+                self._factor = self._factored(ridge * size)
+                return
+            except LinAlgError:
+                continue
+        raise LinAlgError
 
     def _factored(self, ridge: float):
         K, lower = self._K, np.empty((self._samples.size, self._samples.size), self._K.dtype)
