@@ -24,9 +24,6 @@ _MOST_SYSTEMS = 6
 # errors of the matrix, then of single precision, as its values may have been rounded before.
 _RIDGES = (16.0, 256.0, 4096.0)
 
-# Shares, tried one after the other, of the curvature that would lead as far as from zero to beta.
-_DAMPINGS = (0.0, 1e-4, 1e-2, 1.0)
-
 # Most steps of conjugate gradients; they end at this share of the first residual.
 _MOST_STEPS, _ENOUGH = 6, 1e-4
 
@@ -52,7 +49,8 @@ def newton_step(
     slopes, width = g[free], high[free] - low[free]
     spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
     across, beside = np.median(width), np.minimum(width, np.abs(beta[free])).mean()
-    for share in _DAMPINGS:
+    # Shares of the curvature that would lead as far as from zero to beta.
+    for share in (0.0, 1e-4, 1e-2, 1.0):
         damping = spread / across + (spread * share / beside if share else 0.0)
         try:
             change = _projected(K, low, high, beta, g[:m], free, damping, with_offset)
