@@ -215,8 +215,9 @@ def triplets_from_ranking(
     )
     if values is None or _are_booleans(ranks):
         raise ValueError(
-            "ranks must hold numbers; NaN where there is none. Choices of the nearest objects go "
-            "to triplets_from_multiselect."
+            "ranks must hold numbers, NaN where there is none; convert strings, as ranks.astype("
+            "float) does. Objects in the order of their likeness go into X, without ranks; choices "
+            "of the nearest ones to triplets_from_multiselect."
         )
     if values.shape != (n_trials, width - 1):
         raise ValueError(
@@ -415,11 +416,31 @@ def _selected(select, table: Table, lead: int, response) -> np.ndarray:
         try:
             choices, _ = read_choices(list(column), table, options, response, readings)
         except ValueError as error:
-            raise ValueError(f"select must hold what was chosen from the others: {error}") from None
+            hint = _hint_of_joined(column) or _hint_of_indicators(cells, options)
+            raise ValueError(
+                f"select must hold what was chosen from the others{hint}: {error}"
+            ) from None
         found.append(choices.options)
     if any(np.any(one == other) for one, other in combinations(found, 2)):
         raise ValueError("select must not name a column twice in a row.")
     return np.stack(found, axis=1)
+
+
+def _hint_of_joined(cells) -> str:
+    """Say what to pass where a cell holds all chosen objects, as strings of JSON or with marks."""
+    if not all(isinstance(cell, str) for cell in cells):
+        return ""
+    if all(cell.startswith("[") for cell in cells):
+        return " in cells of their own, [json.loads(cell) for cell in select]"
+    marks = [mark for mark in ",;|" if any(mark in cell for cell in cells)]
+    return f" in cells of their own, [cell.split({marks[0]!r}) for cell in select]" if marks else ""
+
+
+def _hint_of_indicators(cells: list[list], options: list[int]) -> str:
+    """Say what to pass where cells say of each option whether it was chosen."""
+    if len(cells[0]) != len(options) or any(set(row) - {0, 1} for row in cells):
+        return ""
+    return f" by columns, numpy.array({options})[numpy.nonzero(select)[1]].reshape(len(X), -1)"
 
 
 def _in_front(table: Table, columns: np.ndarray) -> np.ndarray:

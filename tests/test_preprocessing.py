@@ -135,3 +135,29 @@ def test_what_holds_no_numbers_or_objects_is_named():
         triplets_from_votes(TRIALS, np.where(np.eye(3, 4) > 0, np.nan, 1.0))
     with pytest.raises(ValueError, match="got 'NA' in row 1, column 1"):
         triplets_from_ratings([["a", "b"], ["a", "NA"]], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("select", "call"),
+    [
+        (["b,c", "c,d"], r"cell\.split\(','\)"),
+        (['["b", "c"]', '["c", "d"]'], r"json\.loads\(cell\)"),
+        ([[True, True, False], [False, True, True]], "by columns, numpy.array"),
+        ([[1, 1, 0], [0, 1, 1]], "by columns, numpy.array"),
+    ],
+)
+def test_chosen_objects_in_other_forms_are_named_with_the_call(select, call):
+    with pytest.raises(ValueError, match=rf"select must hold .*{call}"):
+        triplets_from_multiselect([list("abcd"), list("abcd")], select)
+
+
+def test_the_call_for_indicators_works():
+    X, select = [list("abcd"), list("abcd")], np.array([[1, 1, 0], [0, 1, 1]])
+    columns = np.array([1, 2, 3])[np.nonzero(select)[1]].reshape(len(X), -1)
+    wanted = triplets_from_multiselect(X, [["b", "c"], ["c", "d"]])
+    np.testing.assert_array_equal(triplets_from_multiselect(X, columns), wanted)
+
+
+def test_ranks_that_are_no_numbers_are_named_with_the_call():
+    with pytest.raises(ValueError, match=r"ranks\.astype\(float\) does.*without ranks"):
+        triplets_from_ranking([list("abc")], [["1st", "2nd"]])

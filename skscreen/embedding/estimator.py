@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
 from skscreen.core.floats import LARGEST
+from skscreen.core.inputs import in_order
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import (
     Answers,
@@ -385,7 +386,8 @@ class OrdinalEmbedding(
             What was answered, as `response` says. Of shape (n_answers, n_options) for votes.
         init : array-like of shape (n_objects, n_components), optional
             Starting points; for several starts, of shape (n_starts, n_objects, n_components). A
-            start so close to zero, which is a stationary point, that F is the same is scaled up.
+            start so close to zero, which is a stationary point, that F is the same is scaled up. A
+            frame whose index are the objects may have them in any order, and so may a dict.
             They take the place of stochastic starts, and `n_init` is not used.
         n_objects : int, optional
             Number of objects, in place of the parameter `objects`; cblearn has it here.
@@ -463,6 +465,7 @@ class OrdinalEmbedding(
             if self.formulation == "convex":
                 count = 1
             return [None] * count
+        init = in_order(init, self.objects_.tolist(), "init")
         inits = check_inits(init, len(self.objects_), self.n_components)
         return [start[compared] - start[compared].mean(axis=0) for start in inits]
 

@@ -443,3 +443,15 @@ def test_numbers_of_other_kinds_and_sizes():
     assert_array_equal(one.embedding_, other.embedding_)
     with pytest.raises(ValueError, match="'n_init' parameter"):
         OrdinalEmbedding(n_init=10**30).fit(rows)
+
+
+def test_a_start_by_names_is_that_of_the_objects():
+    names = np.array(["c", "a", "b", "d"])
+    triplets = names[[[0, 1, 2], [1, 2, 3], [3, 0, 1], [2, 3, 0]]]
+    start = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 2)), index=sorted(names))
+    model = OrdinalEmbedding(objects=names, max_iter=1, tol=1.0)
+    wanted = model.fit(triplets, init=start.loc[names].to_numpy()).embedding_
+    for given in (start, dict(zip(start.index, start.to_numpy(), strict=True))):
+        np.testing.assert_array_equal(model.fit(triplets, init=given).embedding_, wanted)
+    with pytest.raises(ValueError, match="init must have one entry for each of 4 objects"):
+        model.fit(triplets, init=start.rename({"a": "A"}))
