@@ -16,7 +16,6 @@ from distributed import Client
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.core.memory import aligned
 from skscreen.distributed.parts import Parts, sent, spread
 from skscreen.samples.labels import given_factors
 from skscreen.samples.rows import LARGEST, flat_rows, squared_norms
@@ -246,7 +245,8 @@ def check_chunk(rows: Any, n_features: int, number: int) -> Any:
     dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
     rows = rows.astype(dtype, copy=False)
     if not sparse.issparse(rows):
-        rows = aligned(rows)
+        # Chunks of one value, as dask.array.ones makes them, have it once in memory.
+        rows = np.require(rows, requirements="CA")
     squares = squared_norms(flat_rows(rows), rows.shape[0])
     wrong = np.flatnonzero(~(squares <= LARGEST**2))
     if wrong.size:
@@ -277,7 +277,7 @@ def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
 def check_weights(values: Any, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
     try:
-        values = np.asarray(values, dtype=np.float64)
+        values = np.require(values, np.float64, "CA")
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers, in block {number}: {error}") from error
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))

@@ -129,6 +129,15 @@ def test_chunks_of_other_kinds(client):
     assert (primal - dual) / primal <= 1e-9 + 1e-12
 
 
+def test_chunks_that_lie_in_memory_in_other_ways(client):
+    wanted = DistributedLinearSVC(0.1).fit(ROWS, y).objective_
+    for weights in (da.ones(len(X), chunks=100), da.from_array(np.ones(len(X)), chunks=100)[::-1]):
+        assert DistributedLinearSVC(0.1).fit(ROWS, y, weights).objective_ == wanted
+    nothing = DistributedLinearSVC(0.1).fit(da.zeros((len(X), 2), chunks=(100, 2)), y)
+    assert not nothing.coef_.any()
+    assert DistributedLinearSVC(0.1).fit(ROWS[:, ::-1], y).objective_ == pytest.approx(wanted)
+
+
 def test_several_C_in_the_same_passes(client):
     path = distributed_svc_path(ROWS, y, [1.0, 0.01, 0.1], tol=1e-9)
     assert_array_equal(path.Cs, [0.01, 0.1, 1.0])
