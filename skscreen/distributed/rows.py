@@ -246,7 +246,7 @@ def check_chunk(rows: Any, n_features: int, number: int) -> Any:
     rows = rows.astype(dtype, copy=False)
     if not sparse.issparse(rows):
         # Chunks of one value, as dask.array.ones makes them, have it once in memory.
-        rows = np.require(rows, requirements="CA")
+        rows = np.require(rows, requirements=["C", "A"])
     squares = squared_norms(flat_rows(rows), rows.shape[0])
     wrong = np.flatnonzero(~(squares <= LARGEST**2))
     if wrong.size:
@@ -277,7 +277,7 @@ def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
 def check_weights(values: Any, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
     try:
-        values = np.require(values, np.float64, "CA")
+        values = np.require(values, np.float64, ["C", "A"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers, in block {number}: {error}") from error
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))

@@ -218,10 +218,16 @@ def _separator(transformer) -> str | None:
 
 def _split(out, first: np.ndarray) -> list:
     """Return the rows of each sequence."""
+    out = sparse.csr_array(out) if is_sparse(out) else np.asarray(out)
+    if not out.ndim or out.shape[0] != first[-1]:
+        # Rows would be taken for those of other sequences.
+        raise ValueError(
+            f"transformer must return a row for each of {first[-1]} positions of X, got shape "
+            f"{out.shape}: leave positions out of X and y before, not in a transformer."
+        )
     if is_sparse(out):
-        out = sparse.csr_array(out)
         return [out[begin:end] for begin, end in pairwise(first)]
-    return np.split(np.asarray(out), first[1:-1])
+    return np.split(out, first[1:-1])
 
 
 def _stack(parts: list):

@@ -18,7 +18,7 @@ from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, TargetEncoder
 
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
 from skscreen.metrics import sequence_accuracy, span_f1
@@ -419,3 +419,18 @@ def test_columns_without_entries_change_nothing(model, fit_start_end):
         assert_array_equal(a, b)
     nothing = [sparse.csr_array((len(part), 100)) for part in X]
     assert not clone(model).set_params(fit_intercept=False).fit(nothing, Y).coef_.any()
+
+
+def test_transformers_that_leave_rows_out_are_named():
+    shorter = SequenceTransformer(
+        FunctionTransformer(lambda rows: rows[:-1] if len(rows) > 4 else rows)
+    )
+    with pytest.raises(
+        ValueError, match=f"transformer must return a row for each of {sum(LENGTHS)}"
+    ):
+        shorter.fit_transform(X)
+    fitted = shorter.fit([X[0][:2]])
+    with pytest.raises(
+        ValueError, match=f"transformer must return a row for each of {sum(LENGTHS)}"
+    ):
+        fitted.transform(X)
