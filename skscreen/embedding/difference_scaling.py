@@ -46,7 +46,7 @@ from skscreen.embedding.problem.scale import (
 )
 from skscreen.embedding.scale_checks import ScaleChecksMixin
 from skscreen.embedding.tools.fitted import check_columns_of_fit, learn_columns
-from skscreen.embedding.verdict import warn_at_chance
+from skscreen.embedding.verdict import warn_at_chance, warn_of_pivot, warn_one_sided
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import share_of_decades
@@ -173,7 +173,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         If `max_iter` steps did not reach `tol`.
     UserWarning
         If answers that no scale could satisfy are left out, if the pivot is never between the two
-        other objects, or if the answers agree with the scale no better than random answers would.
+        other objects, if all answers say that the higher pair differs more, or if they agree with
+        the scale no better than random answers would.
 
     Notes
     -----
@@ -400,7 +401,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         _refuse_conjoint(answers.rows)
         answers = usable_answers(answers, equal=True)
         if self.pivot is None:
-            _warn_of_pivot(answers.rows)
+            warn_of_pivot(answers.rows)
+        warn_one_sided(answers.rows, self.response_)
         if not np.any(answers.rows == 0):
             warn_user(
                 f"The first of the objects, {self.objects_[0]!s}, is in no answer of X: the scale, "
@@ -482,16 +484,3 @@ def _refuse_conjoint(rows: np.ndarray) -> None:
                 "name an object twice. If a row has the levels of two attributes in two stimuli, "
                 "(first, second) of the one and of the other, pass model='additive'."
             )
-
-
-def _warn_of_pivot(rows: np.ndarray) -> None:
-    """Warn where the pivot of triplets is at an end in all, as in triads sorted by level."""
-    if rows.shape[1] == 4 or len(rows) < TELLING:
-        return
-    pivot, others = rows[:, 0], np.sort(rows[:, 1:], axis=1)
-    if not np.any((others[:, 0] < pivot) & (pivot < others[:, 1])):
-        warn_user(
-            "The first object of a triplet is never between the two others, which its answers then "
-            "say little about. Pass pivot=1 (or its label) if the second column is compared with "
-            "both others, as in triads of MLDS, or pivot=0 if the first is."
-        )

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skscreen.embedding.problem.answers import Answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins, wrong_share
+from skscreen.embedding.problem.reading.columns import TELLING
 from skscreen.embedding.solvers.solve import EmbeddingSolution, solve
 from skscreen.embedding.solvers.state import Settings
 from skscreen.fitting.warning import warn_user
@@ -126,6 +127,34 @@ def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
         f"ones agree with a map of their own, and {as_read:.0%} of those as read. Check that "
         f"{hint}."
     )
+
+
+def warn_of_pivot(rows: np.ndarray) -> None:
+    """Warn where the pivot of triplets is at an end in all, as in triads sorted by level."""
+    if rows.shape[1] == 4 or len(rows) < TELLING:
+        return
+    pivot, others = rows[:, 0], np.sort(rows[:, 1:], axis=1)
+    if not np.any((others[:, 0] < pivot) & (pivot < others[:, 1])):
+        warn_user(
+            "The first object of a triplet is never between the two others, which its answers then "
+            "say little about. Pass pivot=1 (or its label) if the second column is compared with "
+            "both others, as in triads of MLDS, or pivot=0 if the first is."
+        )
+
+
+def warn_one_sided(rows: np.ndarray, response: str) -> None:
+    """Warn where all answers to sorted rows say the same: that the higher pair differs more."""
+    if len(rows) < TELLING:
+        return
+    pairs = rows[:, [0, 1, 2, 3] if rows.shape[1] == 4 else [0, 1, 0, 2]].reshape(-1, 2, 2)
+    rises = np.diff(pairs.sum(axis=2), axis=1)
+    if (rises > 0).all() or (rises < 0).all():
+        read = " as numbers of answers, response='count'" if response == "count" else ""
+        which = "higher" if rises[0] > 0 else "lower"
+        warn_user(
+            f"All {len(rows)} answers say that the pair of the {which} objects differs more. Check "
+            f"that y, read{read}, holds the answers."
+        )
 
 
 def _equal_answers(count: int, weights: Any) -> float:

@@ -322,6 +322,8 @@ def _turned(layers: np.ndarray, reference: np.ndarray) -> np.ndarray:
 def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.ndarray:
     """Return other places of the objects as an array."""
     check_scalar(level, "level", Real, min_val=0.0, max_val=1.0, include_boundaries="neither")
+    # A scale has values, not points.
+    regions = np.expand_dims(regions.scales, 2) if hasattr(regions, "scales") else regions
     try:
         places = np.array(getattr(regions, "points", regions), dtype=float)
     except (TypeError, ValueError):

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from embedding_reference import triplets_of
@@ -120,3 +122,17 @@ def test_standard_errors_are_those_of_fishers_information(link, law):
         expected += w * law.pdf(z) ** 2 / (law.cdf(z) * law.sf(z)) * np.outer(row, row)
     errors = np.sqrt(np.diag(np.linalg.inv(expected[1:, 1:])))
     assert_allclose(fit.standard_errors_[1:], errors * unit, rtol=1e-5)
+
+
+@pytest.mark.parametrize("pivot", [None, 1])
+def test_answers_that_all_say_the_same_are_told(pivot):
+    rng = np.random.default_rng(0)
+    X = np.sort([rng.choice(9, 3 if pivot else 4, replace=False) for _ in range(60)], axis=1)
+    model = DifferenceScaling(pivot=pivot)
+    with pytest.warns(UserWarning, match="All 60 answers say .* higher .* numbers of answers"):
+        model.fit(X, rng.uniform(0.5, 2.0, size=60))
+    with pytest.warns(UserWarning, match="All 60 answers say that the pair of the lower"):
+        model.fit(X, np.zeros(60, dtype=bool))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, X[:, -1] - X[:, -2] > X[:, 1] - X[:, 0])

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.exceptions import NotFittedError
 
-from skscreen import OrdinalEmbedding, ScreenedSVC
+from skscreen import DifferenceScaling, OrdinalEmbedding, ScreenedSVC
 from skscreen.datasets import make_triplets
 from skscreen.inspection import EmbeddingDisplay
 
@@ -414,3 +414,15 @@ def test_colours_that_would_be_clipped_are_refused():
     fitted = OrdinalEmbedding(random_state=0).fit([[0, 1, 2], [1, 2, 0]])
     with pytest.raises(ValueError, match=r"colours from 0 to 1, .* floats up to 200"):
         EmbeddingDisplay.from_estimator(fitted, images=[np.full((2, 2, 3), 200.0)] * 3)
+
+
+def test_the_bootstrap_of_a_scale_has_regions():
+    rng = np.random.default_rng(0)
+    X = np.sort([rng.choice(6, 4, replace=False) for _ in range(60)], axis=1)
+    scale = DifferenceScaling().fit(X, X[:, 3] - X[:, 2] + rng.normal(size=60) > X[:, 1] - X[:, 0])
+    drawn = scale.bootstrap(4, random_state=0)
+    display = EmbeddingDisplay.from_estimator(scale, regions=drawn)
+    assert_allclose(
+        display.ellipses[1:, 0, 0] ** 2,
+        drawn.scales[:, 1:].var(axis=0, ddof=1) * stats.chi2.ppf(0.95, 1),
+    )
