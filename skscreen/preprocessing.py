@@ -272,7 +272,7 @@ def triplets_from_votes(
     if values is None or values.ndim != 2 or not np.isfinite(values).all():
         raise ValueError(
             "votes must hold numbers, 0 where there is none, and a column for each column of "
-            "objects."
+            "objects; convert strings, as votes.astype(float) does."
         )
     layout = Layout(columns, None, "count", choice=True)
     trials = read_trials(X, votes, layout, declared=False)
@@ -331,9 +331,10 @@ def triplets_from_ratings(
     n = len(table.codes)
     values = read_column(ratings, n, "ratings", "value")
     if values.names.dtype.kind not in "iuf":
+        wrong = next(name for name in values.names.tolist() if type(name) not in (int, float))
         raise ValueError(
-            f"ratings must be numbers, got {values.names.tolist()[-1]!r}: leave other answers out, "
-            "and convert strings, as ratings.astype(float) does."
+            f"ratings must be numbers, got {wrong!r}: leave other answers out, and convert strings "
+            "and decimals, as ratings.astype(float) does."
         )
     rating = values.names[values.codes[:, 0]].astype(np.float64)
     refuse_coded(rating, "ratings")

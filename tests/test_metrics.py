@@ -6,6 +6,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import average_precision_score
 
 import skscreen.metrics
+from skscreen import OrdinalEmbedding
 from skscreen.metrics import (
     cmc_at_k,
     mean_average_precision,
@@ -372,3 +373,18 @@ def test_missing_values_are_named(missing):
 def test_junk_is_a_list_of_labels(junk):
     with pytest.raises(ValueError, match="junk must be a label or a list of labels"):
         cmc_at_k(np.arange(8.0)[:, None], [0, 1] * 4, 1, junk=junk)
+
+
+def test_maps_in_other_forms_are_named_with_the_call():
+    model = OrdinalEmbedding(random_state=0).fit([["a", "b", "c"], ["b", "c", "a"]])
+    points = dict(zip(model.objects_.tolist(), model.embedding_, strict=True))
+    frames = [
+        pd.DataFrame(model.embedding_, index=model.objects_),
+        pd.DataFrame.from_dict(points, orient="index"),
+    ]
+    for given, call in ((model, "embedding_, index="), (points, "from_dict.*orient='index'")):
+        with pytest.raises(TypeError, match=f"embedding must be points, .*{call}"):
+            triplet_error(given, [["a", "b", "c"]])
+        with pytest.raises(TypeError, match=f"Y must be points, .*{call}"):
+            procrustes_distance(frames[0], given)
+    assert procrustes_distance(*frames) == pytest.approx(0.0)

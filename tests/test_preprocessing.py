@@ -1,5 +1,6 @@
 """Triplets from other kinds of answers, compared with what each answer says pair by pair."""
 
+from decimal import Decimal
 from itertools import combinations, permutations
 
 import numpy as np
@@ -129,7 +130,7 @@ def test_codes_of_missing_answers_are_no_ranks(code):
 
 
 def test_what_holds_no_numbers_or_objects_is_named():
-    with pytest.raises(ValueError, match=r"ranks must hold numbers; .* triplets_from_multiselect"):
+    with pytest.raises(ValueError, match=r"ranks must hold numbers, .* triplets_from_multiselect"):
         triplets_from_ranking(TRIALS, np.eye(3, dtype=bool))
     with pytest.raises(ValueError, match="votes must hold numbers, 0 where there is none"):
         triplets_from_votes(TRIALS, np.where(np.eye(3, 4) > 0, np.nan, 1.0))
@@ -161,3 +162,8 @@ def test_the_call_for_indicators_works():
 def test_ranks_that_are_no_numbers_are_named_with_the_call():
     with pytest.raises(ValueError, match=r"ranks\.astype\(float\) does.*without ranks"):
         triplets_from_ranking([list("abc")], [["1st", "2nd"]])
+
+
+def test_ratings_that_are_no_numbers_are_named():
+    with pytest.raises(ValueError, match=r"got Decimal\('1.5'\): leave .* as ratings.astype"):
+        triplets_from_ratings([["a", "b"], ["a", "c"]], [2, Decimal("1.5")])

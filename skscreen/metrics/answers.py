@@ -1,5 +1,6 @@
 """Measures of embeddings: against answers, and against another embedding."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def triplet_error(
     ValueError, TypeError
         For invalid arguments; the message names the argument.
     """
+    _refuse_other_forms(embedding, "embedding")
     names = embedding.index.tolist() if hasattr(embedding, "loc") else None
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
@@ -65,6 +67,17 @@ def triplet_error(
     again = ~((np.abs(difference) > 1e-280) & (np.abs(difference) < np.inf))
     difference[again] = _scaled_margins(embedding, rows[again])
     return float(np.average(~(difference > 0.0), weights=weights))
+
+
+def _refuse_other_forms(points: Any, name: str) -> None:
+    """Refuse a model, and points by name in a dict, and say what to pass."""
+    call = ""
+    if hasattr(points, "embedding_"):
+        call = f"pandas.DataFrame({name}.embedding_, index={name}.objects_)"
+    elif isinstance(points, Mapping):
+        call = f"pandas.DataFrame.from_dict({name}, orient='index')"
+    if call:
+        raise TypeError(f"{name} must be points, got {type(points).__name__}: pass {call}.")
 
 
 def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -156,6 +169,8 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     ValueError, TypeError
         For invalid arguments, or if all points of one are the same; the message names the argument.
     """
+    for name, points in (("X", X), ("Y", Y)):
+        _refuse_other_forms(points, name)
     Y = in_order(Y, X.index.tolist(), "Y") if hasattr(X, "loc") and hasattr(Y, "loc") else Y
     X = check_array(X, dtype=np.float64, input_name="X")
     Y = check_array(Y, dtype=np.float64, input_name="Y")
