@@ -25,6 +25,14 @@ def read_graph(neighbors: Any, X: np.ndarray) -> sparse.csr_array:
     stored, graph = graph.nnz, sparse.csr_array(graph)
     if graph.data.dtype.kind not in "biuf" or not np.all(np.isfinite(graph.data)):
         raise ValueError("neighbors must hold finite numbers: distances.")
+    if graph.data.min(initial=0) < 0:
+        raise ValueError("neighbors must hold distances, none below 0.")
+    own = graph.diagonal()
+    if np.all(own > 0) and np.all(own >= graph.max(axis=1).toarray()):
+        raise ValueError(
+            "neighbors must hold distances, but each sample is farthest from itself: of "
+            "similarities pass what falls with them, -np.log(graph.data) for instance."
+        )
     once = graph.copy()
     once.sum_duplicates()
     if once.nnz < stored:
@@ -37,6 +45,15 @@ def triplets_from_graph(
     bytes_per_triplet: int = 0,
 ) -> Items:  # fmt: skip
     """Build triplets of neighbours in a graph, of the samples `order` (m,) of classes y (n,)."""
+    values = graph.data
+    if n_neighbors is not None and values.size and np.all(values == values[0]):
+        # A search leaves the nearest first, conversions order neighbours by their numbers.
+        if graph.has_sorted_indices and np.diff(graph.indptr).max() > n_neighbors:
+            raise ValueError(
+                f"neighbors must hold distances, but all are {values[0]}, and {n_neighbors} "
+                "nearest ones cannot be told: make the graph with mode='distance', or use "
+                "n_neighbors=None."
+            )
     # Triplets name samples by their places in `order`.
     rows, columns = _edges(graph, order)
     codes = y[order]

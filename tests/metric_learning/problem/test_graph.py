@@ -75,11 +75,25 @@ def test_wrong_graphs_are_refused():
         (GRAPH[:9], r"shape \(178, 178\), got shape \(9, 178\)"),
         (StandardScaler(), "got ndarray"),
         (sparse.csr_array(GRAPH * np.nan), "neighbors must hold finite numbers"),
+        (-1.0 * GRAPH, "must hold distances, none below 0"),
+        (sparse.csr_array(np.exp(-GRAPH.toarray())), "each sample is farthest from itself"),
+        (GRAPH > 0.0, "all are True, and 5 nearest ones cannot be told"),
+        (sparse.csc_array(kneighbors_graph(X, 30)), "make the graph with mode='distance'"),
         (sparse.csr_array((178, 178)), "neighbors must contain, for some sample, neighbours"),
         (GRAPH.toarray(), "'neighbors' parameter"),
     ):
         with pytest.raises(ValueError, match=message):
             ScreenedRTLM(neighbors=wrong).fit(X, y)
+
+
+def test_a_graph_without_distances():
+    """In the order of a search, or where all neighbours are taken, it says enough."""
+    expected = ScreenedRTLM(neighbors=GRAPH).fit(X, y).components_
+    found = ScreenedRTLM(neighbors=kneighbors_graph(X, 30)).fit(X, y).components_
+    np.testing.assert_array_equal(found, expected)
+    expected = ScreenedRTLM(neighbors=GRAPH, n_neighbors=None).fit(X, y).components_
+    found = ScreenedRTLM(neighbors=GRAPH > 0.0, n_neighbors=None).fit(X, y).components_
+    np.testing.assert_allclose(found.T @ found, expected.T @ expected, rtol=1e-3, atol=1e-4)
 
 
 def test_a_transformer_in_a_pipeline_sees_what_the_metric_sees():
