@@ -195,7 +195,7 @@ def _tell_of_errors(errors: list[ValueError | None]) -> None:
     """Raise what went wrong on all folds, warn of what did on some."""
     first = errors[0]
     if first is not None and None not in errors:
-        raise first
+        raise type(first)(f"No fold of cv can be learned from. Fold 0: {first}") from first
     for k, error in enumerate(errors):
         if error is not None:
             warn_user(

@@ -148,3 +148,15 @@ def test_the_number_of_neighbours_is_chosen_too():
     for wrong in ([], [0], [2.5], ["all"]):
         with pytest.raises(ValueError, match="n_neighbors must"):
             ScreenedRTLMCV(LAMS, n_neighbors=wrong).fit(X, y)
+
+
+def test_the_fold_is_named_where_none_can_be_learned_from():
+    alone = np.unique(y, return_index=True)[1]
+    with pytest.raises(
+        ValueError, match=r"^No fold of cv can be learned from\. Fold 0: y must have"
+    ):
+        ScreenedRTLMCV(LAMS, cv=[(alone, np.arange(9))]).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"Fold 0: n_neighbors must .*; n_neighbors=None takes all"
+    ):
+        ScreenedRTLMCV(LAMS, cv=[(np.arange(5) * 30, np.arange(9))]).fit(X, y)

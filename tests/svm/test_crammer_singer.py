@@ -279,3 +279,10 @@ def test_samples_are_not_screened():
 def test_bad_samples_are_refused(rows):
     with pytest.raises(ValueError, match="X"):
         ScreenedLinearSVC(**JOINT).fit(rows, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("C", [1e-320, 1e90])
+def test_weights_of_losses_that_over_or_underflow_are_refused(C):
+    with pytest.raises(ValueError, match=r"C times the weights of samples .* must be from 1e-80"):
+        ScreenedLinearSVC(C, **JOINT).fit(X, y)

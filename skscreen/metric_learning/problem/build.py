@@ -206,7 +206,7 @@ def _codes(X, y, sample_weight, comparison_weight, model) -> tuple[np.ndarray, n
     if n_neighbors is not None and n_neighbors >= n_labelled:
         raise ValueError(
             f"n_neighbors must be below the number of samples, got {n_neighbors} for "
-            f"{n_labelled} samples."
+            f"{n_labelled} samples; n_neighbors=None takes all."
         )
     return codes, weights
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skscreen.samples.labels import of_rows
+from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.solve import solve
 from skscreen.svm.problem import SVMProblem, as_solved
@@ -22,6 +22,7 @@ def joint_solutions(model: Any, problem: SVMProblem, C: float) -> list[SampleSol
     began = time.perf_counter()
     labels = problem.labels
     X = as_solved(of_rows(problem.X, labels.rows, False), problem.kernel)
+    check_bounds(C, labels.weights)
     bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
     samples = LinearSamples(X, np.ones(X.shape[0]), bias)
     # Sweeps that ordinary data do not reach.
