@@ -18,10 +18,19 @@ def one_blas_thread():
         yield
 
 
+# States of the generators that modules of tests have, before their first test.
+FIRST_STATES = {}
+
+
 @pytest.fixture(autouse=True)
-def same_draws():
-    """What estimators with random_state=None draw does not depend on the tests before."""
+def same_draws(request):
+    """What a test and estimators with random_state=None draw does not depend on tests before."""
     np.random.seed(0)  # noqa: NPY002 - it is what None stands for
+    for name in ("RNG", "rng"):
+        generator = getattr(request.module, name, None)
+        if isinstance(generator, np.random.Generator):
+            bits, key = generator.bit_generator, (request.module.__name__, name)
+            bits.state = FIRST_STATES.setdefault(key, bits.state)
 
 
 @pytest.fixture
