@@ -146,7 +146,16 @@ def _set(model, solutions: Sequence[Solution], problem: Problem) -> None:
     model.screening_parameter_ = "lam"
     rows, model.truncated_objective_ = _truncated(model.n_components, problem, solution)
     # Set last: if it is present, all other attributes belong to this fit.
-    model.components_ = rows.astype(problem.dtype, copy=False)
+    model.components_ = _in_precision(rows, problem.dtype)
+
+
+def _in_precision(rows: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return a map in a precision, or as it is where that has no such numbers."""
+    # For samples of 1e-40 or 1e34 the map has numbers that single precision lacks.
+    known, largest = np.finfo(dtype), float(np.abs(rows).max(initial=0.0))
+    smallest = float(known.tiny) / float(known.eps)
+    fits = largest == 0.0 or smallest <= largest <= float(known.max)
+    return rows.astype(dtype, copy=False) if fits else rows
 
 
 def steps_of(solutions: Sequence[Solution], problem: Problem) -> np.ndarray:

@@ -611,3 +611,14 @@ def test_labels_of_pairs_and_triplets_as_samples_are_told_the_call():
 def test_a_feature_that_dominates_the_distances_is_named(ratio):
     with pytest.warns(UserWarning, match="One feature has .* the median scale"):
         rtlm().fit(X * np.r_[ratio, np.ones(X.shape[1] - 1)], y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-40, 1e-30, 1e34])
+def test_maps_of_samples_at_the_ends_of_single_precision(size):
+    single = (scale(X) * size).astype(np.float32)
+    found = ScreenedRTLM().fit(single, y).transform(single)
+    double = single.astype(np.float64)
+    expected = ScreenedRTLM().fit(double, y).transform(double)
+    assert found.dtype == np.float32
+    assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
