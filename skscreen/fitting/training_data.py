@@ -85,7 +85,7 @@ def mark(X: Any) -> list[int]:
     marks = []
     for array in _arrays(X):
         bits = array.view(f"u{array.itemsize}")
-        # Sums of rows and of columns take less time than a checksum of all entries.
-        parts = [bits] if bits.ndim == 1 else [bits.sum(axis=axis) for axis in (0, 1)]
+        # Sums of rows take less time than a checksum of all entries; some rows show the columns.
+        parts = [bits] if bits.ndim == 1 else [bits.sum(axis=1), bits[:: len(bits) // 16 + 1]]
         marks += [zlib.crc32(np.ascontiguousarray(part).data) for part in parts]
     return marks
