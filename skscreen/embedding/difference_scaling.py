@@ -402,7 +402,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         answers = usable_answers(answers, equal=True)
         if self.pivot is None:
             warn_of_pivot(answers.rows)
-        warn_one_sided(answers.rows, self.response_)
+        if y is not None:
+            warn_one_sided(answers.rows, self.response_)
         if not np.any(answers.rows == 0):
             warn_user(
                 f"The first of the objects, {self.objects_[0]!s}, is in no answer of X: the scale, "

@@ -27,7 +27,7 @@ class PathSolver:
         # Items with a range that contains lambda are not looked at, neither here nor by solvers.
         self._ranges = PathRanges() if ranges else None
         geometry = problem.geometry
-        narrow = is_narrow(problem.loss.width, _scale(problem), geometry.has_long_ranges)
+        narrow = is_narrow(problem.loss, _scale(problem), geometry.has_long_ranges)
         self._proximal = _proximal(problem) if narrow and geometry.lists_items else None
         self._memory = AndersonMemory(geometry.shape)
         self.warm: Warm | None = None

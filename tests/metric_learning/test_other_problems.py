@@ -227,3 +227,20 @@ def test_pairs_learn_a_metric_of_smaller_rank_with_the_trace():
         for term in (None, 300.0 * np.eye(X.shape[1]))
     )
     assert len(some.components_) < len(plain.components_)
+
+
+@KINDS
+def test_squared_hinge_of_bounds_that_are_large_numbers(diagonal):
+    """In other units, with bounds of thousands, it is the same metric, of the same problem."""
+    n, some = len(IRIS_X), np.arange(0, len(IRIS_X) - 1, 2)
+    near, far = np.column_stack([some, some + 1]), np.column_stack([some, (some + n // 2) % n])
+    models = [
+        ScreenedRTLM(lam=0.1, loss="squared_hinge", diagonal=diagonal, tol=1e-9).fit(
+            IRIS_X * unit,
+            pairs=(near, far, np.full(some.size, unit**2), np.full(some.size, 4.0 * unit**2)),
+        )
+        for unit in (1.0, 100.0)
+    ]
+    metrics = [model.get_mahalanobis_matrix() for model in models]
+    np.testing.assert_allclose(*metrics, rtol=0.0, atol=1e-6 * np.abs(metrics[0]).max())
+    assert models[1].objective_ == pytest.approx(1e8 * models[0].objective_, rel=1e-8)

@@ -218,7 +218,7 @@ def _from_lists(
     near, far, thresholds, weights, against_all = check_comparisons(
         len(Z), loss.threshold, lists, comparison_weight
     )
-    extra = _BYTES_OF_DUALS * is_narrow(loss.width, loss.threshold, has_long_ranges=False)
+    extra = _BYTES_OF_DUALS * is_narrow(loss, loss.threshold, has_long_ranges=False)
     items = comparisons_from_arrays(near, far, thresholds, weights, against_all, extra)
     return differences(Z, items) if len(items.near) + len(items.far) < len(Z) else (Z, items)
 
@@ -230,7 +230,7 @@ def _from_labels(
     k, known = model.n_neighbors, np.flatnonzero(codes >= 0)
     order = locality_order(Z if known.size == len(Z) else Z[known], codes[known])
     order = order if known.size == len(Z) else known[order]
-    narrow = is_narrow(loss.width, loss.threshold, k is None or k >= SORT_FROM[0])
+    narrow = is_narrow(loss, loss.threshold, k is None or k >= SORT_FROM[0])
     Z, extra = Z[order], _BYTES_OF_DUALS * narrow
     if model.neighbors is not None:
         graph = read_graph(model.neighbors, samples)

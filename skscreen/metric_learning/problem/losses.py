@@ -53,8 +53,9 @@ class SmoothedHinge:
         return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.width))
 
 
-def is_narrow(width: float, threshold: float, has_long_ranges: bool) -> bool:
+def is_narrow(loss: SmoothedHinge, threshold: float, has_long_ranges: bool) -> bool:
     """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
-    # A loss of so small a width is as hard to minimise as a hinge. With many far places steps cost
-    # little, so that many of them cost less than smoothing.
-    return width <= (1e-4 if has_long_ranges else 5e-3) * threshold
+    # A loss of so small a width is as hard to minimise as a hinge, unless it is squared. With many
+    # far places steps cost little, so that many of them cost less than smoothing.
+    least = (1e-4 if has_long_ranges else 5e-3) * threshold
+    return loss.most == 1.0 and loss.width <= least

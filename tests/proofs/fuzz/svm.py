@@ -209,15 +209,19 @@ def fuzz_svc_path(inputs: Inputs) -> None:
     if done.error is not None:
         return
     path = done.result
+    # Its matrix may be indefinite: a gap is NaN where there is no certificate.
+    uncertified = options.get("kernel") == "sigmoid"
     for name in ("Cs", "intercepts", "dual_coefs", "objectives", "dual_gaps", "n_iters", "rates",
                  "path_rates", "seconds", "converged"):  # fmt: skip
         values = getattr(path, name)
         expect(len(values) == len(path), name)
-        expect(np.all(np.isfinite(values)), f"{name} is not finite")
+        known = np.isfinite(values) | (name == "dual_gaps" and uncertified)
+        expect(np.all(known), f"{name} is not finite")
     expect(np.all(np.diff(path.Cs) > 0.0), "C does not ascend")
     for k, converged in enumerate(path.converged):
         tol = path.model.tol if options.get("Cs") is not None else 1.0
-        expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
+        if not (uncertified and np.isnan(path.dual_gaps[k])):
+            expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
     model = path[len(path) - 1]
     expect_finite(model)
     expect(np.all(np.isfinite(call(model.decision_function, X).result)), "scores")

@@ -126,6 +126,9 @@ class Problem:
             np.fill_diagonal(squares, 0.0)
         K = np.exp(-gamma * squares)
         if kernel == "precomputed":
+            # Rounding errors of K times C^2 are a problem that is not convex, of which no
+            # decision, and no optimum, could be proved.
+            K += 2.0 * max(-float(np.linalg.eigvalsh(K)[0]), 0.0) * np.eye(len(K))
             self.X = K
             return K, 0.0
         self.options["gamma"] = gamma
