@@ -85,7 +85,10 @@ def mark(X: Any) -> list[int]:
     marks = []
     for array in _arrays(X):
         bits = array.view(f"u{array.itemsize}")
-        # Sums of rows take less time than a checksum of all entries; some rows show the columns.
-        parts = [bits] if bits.ndim == 1 else [bits.sum(axis=1), bits[:: len(bits) // 16 + 1]]
-        marks += [zlib.crc32(np.ascontiguousarray(part).data) for part in parts]
+        if bits.ndim == 2:
+            # A sum of each row takes less time than a checksum of all entries. Odd factors tell
+            # columns apart, and lose no bit.
+            odd = np.arange(1, 2 * bits.shape[1], 2, dtype=bits.dtype)
+            bits = np.einsum("ij,j->i", bits, odd)
+        marks.append(zlib.crc32(np.ascontiguousarray(bits).data))
     return marks

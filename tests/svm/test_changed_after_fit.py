@@ -155,3 +155,6 @@ def test_marks_tell_samples_apart():
         assert mark(first) == mark(second)
         (second.data if sparse.issparse(second) else second.reshape(-1))[5] += 1e-6
         assert mark(first) != mark(second)
+    dense = X.copy()
+    dense[7, [0, 1]] = dense[7, [1, 0]]
+    assert mark(dense) != mark(X)

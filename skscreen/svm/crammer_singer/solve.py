@@ -55,8 +55,8 @@ _SHORTEST = 1e-6
 # sweeps, after which gaps differ by a factor of three: they may fail once more than before Newton.
 _SLOW = 0.5
 # Certificates in a row without a larger dual or this share of the gap, after which rounding errors
-# are left.
-_MOST_FAILURES, _LOWER = 5, 0.99
+# are left. Samples are visited in another order each time: a few may fail by chance.
+_MOST_FAILURES, _LOWER = 12, 0.99
 
 
 @dataclass(frozen=True)

@@ -100,9 +100,8 @@ def _as_told(y: Table, table: Table, options: list[int], response: str) -> Choic
             with suppress(Unreadable):
                 READINGS[name](y, table, options)
                 others.append(f"response={name!r}, {MEANINGS[name]}")
-        hint = _hint_of_codes(y, table, options)
-        if others:
-            hint = f" It can be with {', or with '.join(sorted(others))}."
+        known = f" It can be with {', or with '.join(sorted(others))}."
+        hint = known if others else _hint_of_codes(y, table, options)
         raise ValueError(
             f"y cannot be read with response={response!r}, given or found by fit: {error}{hint}"
         ) from None
