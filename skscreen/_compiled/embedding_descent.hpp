@@ -112,7 +112,7 @@ inline std::tuple<double, int64_t, int64_t, double> lbfgs_iterate(
   return {new_value, n_pairs, evaluations, length};
 }
 
-// --- Points on a line: see embedding/solvers/line_moves.py ---
+// --- Points on a line: see embedding/solvers/lbfgs.py ---
 
 // A move has to reduce an object's part of the objective by this share.
 constexpr double LEAST_DECREASE = 1e-6;
@@ -244,7 +244,7 @@ inline int64_t line_sweep(Array<double> x, const Terms& terms, int64_t n_gaps) {
   return taken;
 }
 
-// --- Gram matrices: see embedding/solvers/convex.py and gram_descent.py ---
+// --- Gram matrices: see embedding/solvers/convex.py and descent.py ---
 
 // Add the gradient of g_ii - 2 g_ij + g_jj in G times a factor.
 SKSCREEN_INLINE void add_pair(Matrix<double> S, Pair pair, double factor) {

@@ -1,4 +1,4 @@
-// Search for the place of each object over the whole map: see embedding/solvers/line_moves.py.
+// Search for the place of each object over the whole map: see embedding/solvers/lbfgs.py.
 #pragma once
 
 #include <algorithm>

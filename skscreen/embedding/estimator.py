@@ -41,7 +41,6 @@ from skscreen.embedding.solvers.solve import (
 )
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.tools.bootstrap import BootstrapMixin
-from skscreen.embedding.tools.bound import BoundMixin
 from skscreen.embedding.tools.feature_map import FeatureMapMixin
 from skscreen.embedding.tools.fitted import learn_columns
 from skscreen.embedding.tools.place import PlaceMixin
@@ -55,7 +54,6 @@ from skscreen.fitting.progress import ProgressBar
 class OrdinalEmbedding(
     CallbackSupportMixin,
     BootstrapMixin,
-    BoundMixin,
     FeatureMapMixin,
     PlaceMixin,
     PredictMixin,

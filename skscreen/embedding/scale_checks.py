@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.groups import draw_counts, read_groups
+from skscreen.embedding.problem.answers import draw_counts, read_groups
 from skscreen.embedding.problem.reading.conjoint import stimulus_values
 from skscreen.embedding.problem.scale import (
     Judgements,

@@ -8,8 +8,7 @@ from skscreen._compiled import embedding
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.tools.bootstrap import nearest_similar
-from skscreen.embedding.tools.redraw import redraw
-from skscreen.embedding.tools.response import Response
+from skscreen.embedding.tools.redraw import Response, redraw
 from skscreen.inspection import EmbeddingDisplay
 
 N, NOISE = 30, 0.1

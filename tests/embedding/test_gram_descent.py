@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import random_start
-from skscreen.embedding.solvers.gram_descent import gram_descent
+from skscreen.embedding.solvers.descent import gram_descent
 from skscreen.embedding.solvers.state import Settings
 
 N, REG = 7, 0.02

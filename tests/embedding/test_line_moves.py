@@ -7,7 +7,7 @@ from skscreen import OrdinalEmbedding
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import clean_ridge
-from skscreen.embedding.solvers.line_moves import improve
+from skscreen.embedding.solvers.lbfgs import improve
 from skscreen.embedding.solvers.solve import solve, solve_from
 from skscreen.embedding.solvers.state import Settings
 

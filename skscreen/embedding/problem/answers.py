@@ -15,9 +15,16 @@ from skscreen.embedding.problem.reading.objects import (
     find_known,
     refuse_codes,
     refuse_header,
+    warn_alike,
 )
 from skscreen.embedding.problem.reading.responses import read_choices
-from skscreen.embedding.problem.reading.table import Table, column_place, read_numbers, read_table
+from skscreen.embedding.problem.reading.table import (
+    Table,
+    column_place,
+    read_column,
+    read_numbers,
+    read_table,
+)
 from skscreen.fitting.warning import warn_user
 
 
@@ -313,6 +320,23 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             "such rows out of X and y, too, or give them weight 0."
         )
     return weights
+
+
+def read_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """Return a code from 0 on for the group of each row of X, of shape (n_rows,)."""
+    table = read_column(groups, n_rows, "groups", "participant")
+    warn_alike(table.names, "participants")
+    codes = np.unique(table.codes[:, 0], return_inverse=True)[1]
+    if codes.max() == 0:
+        raise ValueError("groups must name at least two participants, got one.")
+    return codes
+
+
+def draw_counts(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many groups as there are, with replacement; how often each row is drawn."""
+    n_groups = int(codes.max()) + 1
+    drawn = rng.integers(n_groups, size=n_groups)
+    return np.bincount(drawn, minlength=n_groups)[codes]
 
 
 def is_tensor(X: Any) -> bool:

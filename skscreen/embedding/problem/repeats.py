@@ -9,11 +9,11 @@ from skscreen.embedding.problem.answers import (
     Layout,
     check_total,
     quadruplets,
+    read_groups,
     read_trials,
     read_weights,
     usable_answers,
 )
-from skscreen.embedding.problem.groups import read_groups
 from skscreen.embedding.problem.scale import sides_of
 
 

@@ -20,8 +20,9 @@ S. Burer, R. D. C. Monteiro (2003). A nonlinear programming algorithm for solvin
 programs via low-rank factorization. Mathematical Programming 95, 329-357.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -34,10 +35,7 @@ from skscreen.embedding.solvers.state import Progress, Settings
 
 
 def convex(
-    problem: EmbeddingProblem,
-    X: np.ndarray,
-    settings: Settings,
-    rng: np.random.Generator | None = None,
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: Any = None
 ) -> Iterator[Progress]:
     """Minimise over points in as many dimensions as it takes; X gets the longest principal axes."""
     # A descent stops at a tenth of the tolerance; if more dimensions do not help, at a tenth of
@@ -48,12 +46,12 @@ def convex(
         *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_iter=None))
         passes += progress.passes
         points, before = principal_axes(points, min(points.shape)), gap
-        value, bound, directions = _certify(problem, points)
+        value, bound, directions = certify(problem, points)
         X[:] = 0.0
         X[:, : points.shape[1]] = points[:, : X.shape[1]]
         gap = max(value - bound, 0.0) / value if value > 0.0 else 0.0
         yield Progress(passes, value, 0.0, X, gap <= settings.tol, gap)
-        wider = widened(lambda wider: problem.evaluate(wider)[0], points, directions, value)
+        wider = _widened(problem, points, directions, value)
         if gap <= settings.tol or (wider is None and tol < 1e-15):
             return
         if gap > 0.5 * before:
@@ -61,13 +59,11 @@ def convex(
         points = points if wider is None else wider
 
 
-def lower_bound(problem: EmbeddingProblem, X: np.ndarray) -> float:
-    """Return a value below which F is nowhere, in floating point too, from slopes at X."""
-    return _certify(problem, X)[1]
+def certify(problem: EmbeddingProblem, X: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Return F at X, a lower bound on F everywhere, in floating point too, and directions.
 
-
-def _certify(problem, X) -> tuple[float, float, np.ndarray]:
-    """F at X, a lower bound on F everywhere, and directions of new dimensions in which F falls."""
+    The bound is by slopes at X; the directions are those of new dimensions in which F falls.
+    """
     terms, n = problem.terms, problem.n_objects
     value = problem.evaluate(X)[0]
     z = [-margins(X, terms.answers)]
@@ -77,9 +73,10 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     t, S = np.empty((len(z[0]), len(z))), np.zeros((n, n))
     embedding.convex_slopes(np.stack(z, axis=1), terms, t, S)
     scale, directions = feasible(S, terms.reg / n)
-    weights = terms.weights if terms.weights.size else None
-    dual = float(np.average(conjugates(scale * t, terms.loss, terms.shape), weights=weights))
-    return value, proved(dual), directions
+    # -f*(t_q) of each answer.
+    duals = np.empty(len(t))
+    embedding.conjugates(terms.loss, terms.shape, scale * t, duals)
+    return value, proved(float(np.average(duals, weights=problem.weights))), directions
 
 
 def feasible(S: np.ndarray, ridge: float) -> tuple[float, np.ndarray]:
@@ -98,15 +95,8 @@ def proved(dual: float) -> float:
     return max(dual * (1.0 - 64.0 * EPS), 0.0)
 
 
-def conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
-    """-f*(t) for rows t >= 0 with sums up to 1."""
-    result = np.empty(len(t))
-    embedding.conjugates(loss, shape, t, result)
-    return result
-
-
-def widened(
-    evaluate: Callable, points: np.ndarray, directions: np.ndarray, value: float
+def _widened(
+    problem: EmbeddingProblem, points: np.ndarray, directions: np.ndarray, value: float
 ) -> np.ndarray | None:
     """Return points with more dimensions and a lower F, or None."""
     if directions.shape[1] == 0:
@@ -114,7 +104,7 @@ def widened(
     size = max(float(np.sqrt(np.mean(points**2)) * np.sqrt(len(points))), 1e-3)
     for _ in range(40):
         wider = np.hstack([points, size * directions])
-        if evaluate(wider) < value:
+        if problem.evaluate(wider)[0] < value:
             return np.ascontiguousarray(wider)
         size *= 0.5
     return None

@@ -1,4 +1,12 @@
-"""Plain baselines of ordinal embedding: stochastic gradients on single answers, and all at once."""
+"""Plain baselines of ordinal embedding: stochastic gradients on single answers, and all at once.
+
+Over positive semidefinite G = X X^T, squared distances g_ii - 2 g_ij + g_jj are linear. Losses that
+are convex in these (GNMDS, STE, odd one out) have a better solver, with a certificate;
+`gram_descent` is for the others. Every step takes a full eigenvalue decomposition: O(n^3), for a
+few hundred objects. A centred start stays centred: rows of the gradient of the losses sum to zero.
+
+S. Agarwal et al. (2007). Generalized non-metric multidimensional scaling. AISTATS. Section 4.
+"""
 
 from collections.abc import Callable, Generator, Iterator
 from math import ceil, nan
@@ -64,12 +72,40 @@ def batch(
 ) -> Iterator[Progress]:
     """Minimise F from X by gradient descent; a step that raises F is undone and halved."""
     step = settings.step or 0.3 * problem.n_objects
-    for progress in falling(problem.evaluate, np.subtract, X.copy(), step, 1.01, settings):
+    for progress in _falling(problem.evaluate, np.subtract, X.copy(), step, 1.01, settings):
         X[:] = progress.embedding
         yield progress
 
 
-def falling(
+def gram_descent(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: Any = None
+) -> Iterator[Progress]:
+    """Minimise F by projected gradients from G = X X^T; X gets the longest axes of G."""
+    (n, p), terms, ridge = X.shape, problem.terms, problem.reg / problem.n_objects
+
+    def evaluate(factor: np.ndarray) -> tuple[float, np.ndarray]:
+        G, gradient = factor @ factor.T, np.zeros((n, n))
+        value = embedding.by_gram(G, terms, gradient) / terms.total
+        gradient /= terms.total
+        # The projection leaves it in the space of centred matrices, where I and centring agree.
+        gradient[np.diag_indices(n)] += ridge
+        return value + ridge * np.trace(G), gradient
+
+    def move(factor: np.ndarray, step: np.ndarray) -> np.ndarray:
+        # Factor of the nearest positive semidefinite matrix, largest eigenvalue first.
+        eigenvalues, vectors = np.linalg.eigh(factor @ factor.T - step)
+        positive = np.flatnonzero(eigenvalues > 0.0)[::-1]
+        return vectors[:, positive] * np.sqrt(eigenvalues[positive])
+
+    start, step = X - X.mean(axis=0), settings.step or float(n)
+    for progress in _falling(evaluate, move, start, step, 1.2, settings):
+        factor = progress.embedding[:, :p]
+        X[:] = 0.0
+        X[:, : factor.shape[1]] = factor
+        yield progress._replace(embedding=X)
+
+
+def _falling(
     evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
     move: Callable[[np.ndarray, np.ndarray], np.ndarray], at: np.ndarray, step: float,
     grow: float, settings: Settings,

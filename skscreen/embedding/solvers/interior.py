@@ -15,7 +15,7 @@ self-scaled cones. SIAM Journal on Optimization 8, 324-364.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -148,10 +148,7 @@ def _to_edge(M: np.ndarray, step: np.ndarray) -> float:
 
 
 def interior(
-    problem: EmbeddingProblem,
-    X: np.ndarray,
-    settings: Settings,
-    rng: np.random.Generator | None = None,
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: Any = None
 ) -> Iterator[Progress]:
     """Minimise F of a hinge over points in as many dimensions as it takes; see `convex`."""
     hinges, width = Hinges(problem), problem.terms.shape
@@ -161,7 +158,7 @@ def interior(
     sizes = {True: len(hinges.first), False: hinges.m}
     ways = [way for way in (True, False) if sizes[way] <= min(LARGEST_SYSTEM, hinges.m)]
     if not ways:
-        yield from convex(problem, X, settings, rng)
+        yield from convex(problem, X, settings)
         return
     point = _start(hinges, ridge, width)
     for passes in range(settings.max_iter or 100):

@@ -18,11 +18,9 @@ from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import auto, random_start
 from skscreen.embedding.solvers.convex import convex
-from skscreen.embedding.solvers.descent import batch, sgd
-from skscreen.embedding.solvers.gram_descent import gram_descent
+from skscreen.embedding.solvers.descent import batch, gram_descent, sgd
 from skscreen.embedding.solvers.interior import LARGEST_SYSTEM, interior
-from skscreen.embedding.solvers.lbfgs import lbfgs
-from skscreen.embedding.solvers.line_moves import improve
+from skscreen.embedding.solvers.lbfgs import improve, lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 

@@ -12,14 +12,13 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.groups import draw_counts, read_groups
+from skscreen.embedding.problem.answers import draw_counts, read_groups
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.state import Settings
 from skscreen.embedding.tools.fitted import Fitted
-from skscreen.embedding.tools.redraw import redraw
-from skscreen.embedding.tools.response import Response
+from skscreen.embedding.tools.redraw import Response, redraw
 from skscreen.fitting.warning import warn_user
 
 

@@ -17,8 +17,13 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import _num_samples
 
 from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
-from skscreen.embedding.problem.groups import read_groups
+from skscreen.embedding.problem.answers import (
+    Answers,
+    Layout,
+    learn_answers,
+    read_groups,
+    usable_answers,
+)
 from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.embedding.verdict import warn_misread
 

@@ -1,8 +1,10 @@
-"""The points of an embedding, and what they say about answers."""
+"""The points of an embedding, what they say about answers, and how much better others could be."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,15 +17,18 @@ from skscreen.embedding.problem.answers import (
     read_answers,
     read_trials,
 )
-from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import answer_margins
+from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.problem.reading.objects import are_positions
+from skscreen.embedding.solvers.convex import certify
+from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
+from skscreen.embedding.solvers.state import Settings
 from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
 from skscreen.fitting.warning import warn_user
 
 
 class PredictMixin(Fitted):
-    """Mixin of ordinal embeddings: the points, and the agreement of answers with them."""
+    """Mixin of ordinal embeddings: the points, agreement of answers, and a bound on F."""
 
     def transform(self, X: Any = None) -> np.ndarray:
         """Return the points of the objects; X does not change them.
@@ -106,6 +111,51 @@ class PredictMixin(Fitted):
         rows, weights, _ = self._answers(X, y, sample_weight)
         check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
+
+    def lower_bound(self, tol: float = 1e-3) -> float:
+        """Return a lower bound on F, for points in any number of dimensions.
+
+        No embedding of the same answers with the same `reg_` is better than this one by more than
+        ``objective_ - lower_bound()``; with ``formulation="convex"``, than the Gram matrix before
+        it is cut to `n_components`. The bound comes from feasible dual variables. To find good
+        ones, dimensions are added to the points until the bound could rise by at most the share
+        `tol`, so it does not depend on how well the fit converged.
+
+        Parameters
+        ----------
+        tol : float, default=1e-3
+            Precision, >= 0. With infinity the dual variables are those of the fit itself, which is
+            fast, but the bound is zero unless there are as many components as the best embedding
+            has.
+
+        Returns
+        -------
+        float
+            It is 0, which proves nothing, if `reg_` is 0.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If the loss is none of "gnmds", "ste" and "oddoneout".
+        """
+        check_is_fitted(self)
+        if self.loss not in CONVEX_LOSSES:
+            raise ValueError(
+                f"loss must be 'gnmds', 'ste' or 'oddoneout' for a lower bound, got {self.loss!r}."
+            )
+        check_scalar(tol, "tol", Real, min_val=0.0)
+        loss = EmbeddingLoss.of(self)
+        answers, compared = self.answers_.compact(len(self.embedding_))
+        problem = EmbeddingProblem(answers.rows, answers.weights, len(compared), loss, self.reg_)
+        X = self.embedding_[compared]
+        best = certify(problem, X)[1]
+        if not np.isinf(tol):
+            solver = SOLVERS[convex_solver(loss)]
+            for progress in solver(problem, X.copy(), Settings(tol=float(tol)), None):
+                best = max(best, progress.value * (1.0 - progress.dual_gap))
+        return best
 
     def _answers(self, X, y=None, sample_weight=None, *, strangers=True) -> Answers:
         """Read answers after a fit: objects by their positions in it, strangers beyond them."""
