@@ -28,7 +28,7 @@ ARROWS = {
     "pragam": GROUND | {"samples"},
     "sequence": GROUND | {"samples", "pragam"},
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
-    "inspection": {"core", "svm"},
+    "inspection": {"core"},
     "metrics": {"core", "fitting", "embedding", "sequence"},
     "model_selection": {"metrics", "sequence"},
     "preprocessing": {"core", "embedding"},

@@ -1,15 +1,14 @@
 """Figure of a certified choice of C."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from skscreen.inspection.style import (
     BLUE,
     VERMILION,
+    Axes,
     Display,
     check_learned,
     legend_above,
@@ -17,11 +16,6 @@ from skscreen.inspection.style import (
     mark_point,
     open_axes,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from skscreen.svm.certified.search import ErrorBounds
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -129,7 +123,7 @@ class CertifiedPathDisplay(Display):
         return cls._of_bounds(estimator.bounds_).plot(ax=ax)
 
     @classmethod
-    def _of_bounds(cls, bounds: ErrorBounds) -> Self:
+    def _of_bounds(cls, bounds: Any) -> Self:
         return cls(
             edges=bounds.edges, lower=bounds.lower, upper=bounds.upper, Cs=bounds.Cs,
             errors=bounds.errors, C=float(bounds.Cs[bounds.best]), name=bounds.name,

@@ -1,16 +1,11 @@
 """Figure of a test of the dimension of an embedding."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from skscreen.inspection.style import BLUE, GREY, ORANGE, Display, legend_above
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from skscreen.inspection.style import BLUE, GREY, ORANGE, Axes, Display, legend_above
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,12 +1,10 @@
 """Figure of an embedding: a map of its objects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,15 +17,13 @@ from skscreen.inspection.images import draw_images, read_images
 from skscreen.inspection.labels import place_labels, written
 from skscreen.inspection.style import (
     GREY,
+    Axes,
     Display,
     check_learned,
     checked_classes,
     legend_above,
     scatter_classes,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

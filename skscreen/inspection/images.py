@@ -1,19 +1,15 @@
 """Pictures of objects on a map, in place of dots."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from skscreen.core.inputs import in_order
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from skscreen.inspection.style import Axes
 
 
 def read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:

@@ -1,15 +1,11 @@
 """Labels of points that cover neither each other nor the frame."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
+from skscreen.inspection.style import Axes
 
 # All lengths are in points of 1/72 inch. Distance of points that count as a crowd.
 _CROWD = 25.0
@@ -18,7 +14,7 @@ _CROWD = 25.0
 def place_labels(
     ax: Axes, points: np.ndarray, names: Sequence, others: np.ndarray | None = None, *,
     marker: float = 3.0, every: bool = False,
-) -> list[Annotation]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """Write names beside points (n, 2), each where there is room; others are left out."""
     # `others` (m, 2) are further markers, of half the width `marker`. `every` looks further away,
     # and with smaller letters, until all names have room. Everything else is to be drawn before:

@@ -1,9 +1,7 @@
 """Figure of a learned metric: samples before and after the linear map."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +11,13 @@ from sklearn.utils.validation import _check_feature_names
 from skscreen.core.inputs import sound
 from skscreen.inspection.style import (
     GREY,
+    Axes,
     Display,
     check_learned,
     checked_classes,
     legend_above,
     scatter_classes,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

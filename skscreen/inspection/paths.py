@@ -3,13 +3,11 @@
 `from_path` collects the data of a figure from a path and draws it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,16 +18,13 @@ from skscreen.inspection.style import (
     GREEN,
     ORANGE,
     VERMILION,
+    Axes,
     Display,
     legend_above,
     level_line,
     mark_point,
     open_axes,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 # Labels of the axis, by the parameter that differs along the path.
 _LABELS = {"lam": "Regularisation parameter λ (log scale)", "C": "C (log scale)"}
@@ -412,7 +407,7 @@ def _style_axes(ax: Axes, lams: np.ndarray, parameter: str) -> None:
     ax.margins(x=0.01)
 
 
-def _label_log_axis(axis: Axis, values: np.ndarray) -> None:
+def _label_log_axis(axis: Any, values: np.ndarray) -> None:
     """Label 1, 2 and 5 where the powers of ten alone are too few and all digits too many."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 

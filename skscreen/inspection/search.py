@@ -1,19 +1,14 @@
 """Figure of a search over one parameter or two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import BLUE, GREY, VERMILION, Display, colour_bar, open_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from skscreen.inspection.style import BLUE, GREY, VERMILION, Axes, Display, colour_bar, open_axes
 
 # What a parameter is called next to its axis, if more than its name.
 _WORDS = {

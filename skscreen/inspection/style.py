@@ -1,7 +1,5 @@
 """What the displays share: colours, axes, legends, and points by class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -9,8 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+# Matplotlib is imported only when something is drawn.
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+else:
+    Axes = Any
 
 # Okabe and Ito's palette: distinct for colour-blind readers and in grey print.
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "0.35"
@@ -18,18 +19,6 @@ SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 # Colours and markers of classes, in sorted order.
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
 CLASS_MARKERS = "osD^vP*X"
-
-
-def pyplot(display: object) -> Any:
-    """Import pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{type(display).__name__} draws with matplotlib, which is not installed: "
-            "pip install skscreen[plot]"
-        ) from error
-    return plt
 
 
 def check_learned(estimator: Any, attribute: str, kind: str) -> None:
@@ -77,7 +66,14 @@ class Display:
         ValueError
             If `ax` does not have one Axes for each panel.
         """
-        plt, (rows, columns) = pyplot(self), self.panels
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__} draws with matplotlib, which is not installed: "
+                "pip install skscreen[plot]"
+            ) from error
+        rows, columns = self.panels
         if ax is None:
             ax = plt.subplots(
                 rows, columns, sharex=columns == 1, figsize=self.figsize, layout="constrained"

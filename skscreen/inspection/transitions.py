@@ -1,17 +1,12 @@
 """Figure of the transition scores of a chain."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skscreen.inspection.style import Display, check_learned, colour_bar
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from skscreen.inspection.style import Axes, Display, check_learned, colour_bar
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

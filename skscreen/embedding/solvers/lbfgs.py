@@ -68,7 +68,7 @@ def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Ite
 def _offer_gaps(problem: EmbeddingProblem, x: np.ndarray) -> tuple[int, int]:
     """Move points on a line in up to six sweeps; how many moved at first, and answers evaluated."""
     # Of many gaps these, at equal steps of rank, are tried for a point.
-    n_gaps, moved = 32, []
+    n_gaps, moved = 32, list[int]()
     while len(moved) < 6 and 0 not in moved:
         moved.append(embedding.line_sweep(x, problem.terms, n_gaps))
     tried = len(moved) * min(n_gaps, problem.n_objects)
