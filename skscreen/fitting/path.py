@@ -7,46 +7,28 @@ from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
 from numbers import Real
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen.core.certificate import Certificate
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.training_data import MEMORY
 from skscreen.fitting.warning import warn_user
 
 
-class PathSolution(Protocol):
-    """What a solution has: `place` says at which C or lambda, `str` what a progress bar shows."""
-
-    @property
-    def certificate(self) -> Certificate: ...  # noqa: D102
-    @property
-    def converged(self) -> bool: ...  # noqa: D102
-    @property
-    def n_iter(self) -> int: ...  # noqa: D102
-    @property
-    def seconds(self) -> float: ...  # noqa: D102
-    @property
-    def place(self) -> str: ...  # noqa: D102
-
-
-S = TypeVar("S", bound=PathSolution)
-
-
 @dataclass(frozen=True, repr=False)
-class PathResult(Generic[S]):
+class PathResult:
     """Solutions along a path; those of `svc_path`, `svr_path` and `rtlm_path` say more.
 
     Indexing gives the fitted estimator of a solution, iterating all of them. Arrays have one entry
-    a solution. `model` has the parameters of the path and is not fitted.
+    a solution. `model` has the parameters of the path and is not fitted. The `place` of a solution
+    says at which C or lambda, its `str` what a progress bar shows.
     """
 
     model: Any
-    solutions: tuple[S, ...]
+    solutions: tuple[Any, ...]
 
     def at(self, values: np.ndarray, value: float, name: str) -> Any:
         """Return the fitted estimator of one of the values of the parameter of the path."""
@@ -164,7 +146,7 @@ def with_advice(function: Callable) -> Callable:
 
 
 @with_callbacks
-def follow(model: Any, steps: Iterable[tuple[S, float]], total: int | None, name: str) -> list[S]:
+def follow(model: Any, steps: Iterable[tuple[Any, float]], total: int | None, name: str) -> list:
     """Solve along a path until it, a callback or the user ends it; return what was solved.
 
     `steps` solves as it goes, and yields the share of the path that is done with each of perhaps
@@ -185,7 +167,7 @@ def follow(model: Any, steps: Iterable[tuple[S, float]], total: int | None, name
 
 
 def warn_unless_converged(
-    solutions: Sequence[S], tol: float, max_iter: int | None, advice: tuple[str, str]
+    solutions: Sequence[Any], tol: float, max_iter: int | None, advice: tuple[str, str]
 ) -> None:
     """Warn if a solution missed its tolerance, with advice if it ended at `max_iter`, or if not."""
     failed = [solution for solution in solutions if not solution.converged]

@@ -42,7 +42,7 @@ from skscreen.metric_learning.solvers.solution import Solution
 
 
 @dataclass(frozen=True, repr=False)
-class RTLMPath(PathResult[Solution]):
+class RTLMPath(PathResult):
     """Solutions along a regularisation path, in descending order of lambda.
 
     Iterate over it or index it to get the fitted estimators; `solutions` are what the solver found.

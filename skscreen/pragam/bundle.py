@@ -24,9 +24,13 @@ from skscreen.pragam.simplex_qp import maximise_on_simplex
 class Cuts(Protocol):
     """R(w), known by affine functions below it."""
 
-    lam: float
-    n_weights: int
-    floor: float  # lam/2 |w|^2 + R(w) is at least that; -inf where nothing is known
+    @property
+    def lam(self) -> float: ...  # noqa: D102
+    @property
+    def n_weights(self) -> int: ...  # noqa: D102
+    @property
+    def floor(self) -> float:
+        """A bound below lam/2 |w|^2 + R(w); -inf where nothing is known."""
 
     def cut(self, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
         """Return R(w), the best b, and slope and offset of a function below R, equal at w."""

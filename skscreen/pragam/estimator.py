@@ -1,7 +1,6 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
 import os
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -29,7 +28,7 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 
 # How samples are validated.
-ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+_ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
 class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
@@ -229,14 +228,27 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         -------
         PragamSVC
         """
-        old = forget(self)
-        store = None if self.warm_start or self.solver == "pegasos" else check_store(self.store)
-        problems, n, fits = solve(
-            self, float(self.C), X, y, sample_weight,
-            old=old if self.warm_start and self.solver != "pegasos" else {}, store=store,
-        )  # fmt: skip
-        warn_unless_converged(self, fits)
-        return set_fit(self, float(self.C), problems, n, fits)
+        old, C = forget(self), float(self.C)
+        refuse_masked(y, "y")
+        check_label_objects(y)
+        X, y = validate_data(self, sound(X), y, order="C", **_ACCEPTED)
+        problems = OneVsRest(check_labels(X, y, sample_weight, self.class_weight))
+        rows = of_rows(X, problems.labels.rows, False)
+        # The first step of Pegasos forgets the start.
+        forgets = self.solver == "pegasos"
+        store = None if self.warm_start or forgets else check_store(self.store)
+        if store is None:
+            known = old if self.warm_start and not forgets else {}
+            starts = _starts_at(known, problems, X.shape)
+        else:
+            keys = _keys(self, rows, problems)
+            starts = [_nearest(store, key, C, rows.shape[0]) for key in keys]
+        fits = _solve(self, C, problems, rows, starts)
+        if store is not None:
+            _keep(store, keys, C, fits)
+        _warn_unless_converged(self, fits)
+        _set(self, C, problems, X.shape[0], fits)
+        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, or a column for each class.
@@ -250,9 +262,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, sound(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        X = validate_data(self, sound(X), reset=False, **_ACCEPTED)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return with_absent(scores, self._present, self.classes_.size)
@@ -267,54 +277,20 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return hasattr(self, "coef_")
 
 
-def solve(
-    model: PragamSVC,
-    C: float,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    old: dict,
-    store: Store | None = None,
-) -> tuple[OneVsRest, int, list[Certified]]:
-    """Solve the problem of each class; return these, the number of samples and the solutions.
-
-    They start from a fit's "coef_", "dual_coef_" and "classes_" in `old`, or from those in `store`.
-    """
-    refuse_masked(y, "y")
-    check_label_objects(y)
-    X, y = validate_data(model, sound(X), y, **ACCEPTED)
-    problems = OneVsRest(check_labels(X, y, sample_weight, model.class_weight))
-    taken = of_rows(X, problems.labels.rows, False)
-    if store is None:
-        starts = starts_at(old, problems, X.shape)
-    else:
-        keys = _keys(model, taken, problems)
-        starts = [_nearest(store, key, C, taken.shape[0]) for key in keys]
-    fits = solve_problems(
-        model, C, problems, X.shape, lambda signs: LinearSamples(taken, signs), starts
-    )
-    if store is not None:
-        _keep(store, keys, C, fits)
-    return problems, X.shape[0], fits
-
-
-def solve_problems(
-    model: PragamSVC, C: float, problems: OneVsRest, shape: tuple[int, int], samples: Callable,
-    starts: list[Start | None],
-) -> list[Certified]:  # fmt: skip
-    """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
+def _solve(
+    model: PragamSVC, C: float, problems: OneVsRest, rows: Any, starts: list[Start | None]
+) -> list[Certified]:
+    """Solve the problem of each class, of the rows of positive weight."""
     n_problems, fits, solver = problems.n_problems, [], _solver(model)
-    weights = problems.labels.weights
-    problems.check(shape[1])
+    weights, width = problems.labels.weights, rows.shape[1]
+    problems.check(width)
     check_bounds(C, weights)
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
-    blas_threads = blas_threads_for(shape[1], n_threads)
-    with Tasks(model, n_problems, "class") as tasks, blas_threads:
+    with Tasks(model, n_problems, "class") as tasks, blas_threads_for(width, n_threads):
         watch = Watch(tasks.bar, model.tol, n_problems)
         for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
             delayed(solve_hinge)(
-                samples(problems.signs(k)), weights, C, solver,
+                LinearSamples(rows, problems.signs(k)), weights, C, solver,
                 fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
                 start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )
@@ -325,7 +301,7 @@ def solve_problems(
     return fits
 
 
-def starts_at(old: dict, problems: OneVsRest, shape: tuple[int, int]) -> list[Start | None]:
+def _starts_at(old: dict, problems: OneVsRest, shape: tuple[int, int]) -> list[Start | None]:
     """Return where each problem starts: at the solution of the fit before, if it is known."""
     if "coef_" not in old:
         return [None] * problems.n_problems
@@ -338,14 +314,13 @@ def starts_at(old: dict, problems: OneVsRest, shape: tuple[int, int]) -> list[St
             "warm_start=True needs the samples of the previous fit, got other numbers of "
             "samples or features, or other classes. Set warm_start=False."
         )
-    starts: list[Start | None] = []
-    for k in range(n_problems):
-        a = None if duals is None else problems.signs(k) * duals[k, labels.rows]
-        starts.append(Start(w[k], a))
-    return starts
+    return [
+        Start(w[k], None if duals is None else problems.signs(k) * duals[k, labels.rows])
+        for k in range(n_problems)
+    ]
 
 
-def warn_unless_converged(model: PragamSVC, fits: list[Certified]) -> None:
+def _warn_unless_converged(model: PragamSVC, fits: list[Certified]) -> None:
     """Warn if a solution missed its tolerance."""
     failed = [found for found in fits if not found.converged]
     if failed:
@@ -358,9 +333,9 @@ def warn_unless_converged(model: PragamSVC, fits: list[Certified]) -> None:
         )
 
 
-def set_fit(
+def _set(
     model: PragamSVC, C: float, problems: OneVsRest, n_samples: int, fits: list[Certified]
-) -> PragamSVC:
+) -> None:
     """Set the fitted attributes."""
     labels = problems.labels
     model.classes_, model._present = labels.all_classes, labels.present
@@ -376,7 +351,6 @@ def set_fit(
         for k, found in enumerate(fits):
             model.dual_coef_[k, labels.rows] = scale * problems.signs(k) * found.a
     model.coef_ = np.stack([found.w for found in fits])
-    return model
 
 
 def _history(fits: list[Certified]) -> np.ndarray:

@@ -11,7 +11,8 @@ larger one of the weights of its ends: what a labelling gains where it is wrong 
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -43,6 +44,7 @@ class Chains:
     scales: np.ndarray = field(default_factory=lambda: ONE)
     # The features of the user that `sequences` have, (n_kept,); None where they have all.
     columns: np.ndarray | None = None
+    floor: ClassVar = 0.0  # the objective is never below
 
     def __post_init__(self):
         # As measured: a solve has twelve such vectors in memory at the same time.
@@ -134,6 +136,13 @@ class Chains:
         gains[steps] += self.step_scales * (found_steps - true_steps)
         return labels, max(float(weights @ gains), 0.0)
 
-    def loss(self, labels: np.ndarray) -> float:
-        """Return the mean loss of a labelling."""
-        return float(self.position_shares @ (self.losses * (labels != self.codes)))
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """The `features` of the true labels."""
+        return self.features(self.codes)
+
+    def cut(self, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
+        """Return the risk, and slope and offset of the plane of worst labels; see `bundle.Cuts`."""
+        labels, value = self.worst(w)
+        loss = float(self.position_shares @ (self.losses * (labels != self.codes)))
+        return value, 0.0, self.features(labels) - self.truth, loss

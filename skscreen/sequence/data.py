@@ -122,17 +122,18 @@ def list_of_sequences(X: Any) -> list:
             "X must be a list of sequences, each a matrix or a list of what belongs to its "
             f"positions, got {type(X).__name__}. Put a single sequence into a list: [X].{more}"
         )
+    return [list(part) if hasattr(part, "__next__") else part for part in as_list(X, "X")]
+
+
+def as_list(values: Any, name: str) -> list:
+    """Return a list; refuse pairs of `groupby` and masked arrays, which would be read otherwise."""
     try:
         # Arrow's lists are scalars of its own.
-        parts = X.to_pylist() if hasattr(X, "to_pylist") else list(X)
+        parts = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     except TypeError as error:
-        raise ValueError(f"X must be a list of arrays, got {type(X).__name__}.") from error
-    refuse_groups_and_masks(parts, "X")
-    return [list(part) if hasattr(part, "__next__") else part for part in parts]
-
-
-def refuse_groups_and_masks(parts: list, name: str) -> None:
-    """Refuse what would be read as something else: pairs of `groupby`, and masked arrays."""
+        raise ValueError(
+            f"{name} must be a list of arrays, got {type(values).__name__}."
+        ) from error
     for c, part in enumerate(parts):
         if isinstance(part, tuple) and len(part) == 2 and _is_frame(part[1]) and (
             not _is_frame(part[0])
@@ -147,6 +148,7 @@ def refuse_groups_and_masks(parts: list, name: str) -> None:
                 f"{name}[{c}] has masked entries, which no sequence may have: pass the positions "
                 f"that there are, {name}[{c}][:length].data."
             )
+    return parts
 
 
 def _is_frame(part) -> bool:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skscreen.core.inputs import is_sparse
 from skscreen.fitting.warning import warn_user
-from skscreen.sequence.data import Sequences, refuse_groups_and_masks
+from skscreen.sequence.data import Sequences, as_list
 
 
 def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
@@ -21,13 +21,8 @@ def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
         raise ValueError(
             f"{name} must be a list of arrays, got {type(y).__name__}: pass list({name}.values())."
         )
-    try:
-        given = y.to_pylist() if hasattr(y, "to_pylist") else list(y)
-    except TypeError as error:
-        raise ValueError(f"{name} must be a list of arrays, got {type(y).__name__}.") from error
-    refuse_groups_and_masks(given, name)
     parts, kind, first = [], "", 0
-    for c, part in enumerate(given):
+    for c, part in enumerate(as_list(y, name)):
         labels, own = _check_labels(part, f"{name}[{c}]")
         if own and kind and own != kind:
             raise ValueError(

@@ -54,3 +54,10 @@ share of their chain.
 
 best_sums = sequence.best_sums
 """(g, first_cliques) -> sum over chains of the largest sum of g (n_cliques, m, m) along a path."""
+
+project_chains = sequence.project_chains
+"""(points, first_cliques, nu, out) -> None; `out` becomes the nearest consistent marginals.
+
+It may be `points`; both are (n_cliques, m, m). `nu` (n_cliques, m) holds a guess of the multipliers
+and then the multipliers.
+"""

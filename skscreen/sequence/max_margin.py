@@ -18,7 +18,6 @@ from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, sol
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.risk import ChainRisk
 from skscreen.sequence.solvers.auto import automatic
-from skscreen.sequence.solvers.cutting_planes import ChainCuts
 from skscreen.sequence.solvers.entropic_gap import entropic_gap
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
 from skscreen.sequence.solvers.smoothing import smoothing
@@ -217,6 +216,6 @@ class MaxMarginChain(LinearChain):
         if self.solver == "pragam":
             return entropic_gap(chains)
         if self.solver == "bmrm":
-            return bmrm(ChainCuts(chains))
+            return bmrm(chains)
         # On badly scaled data the weights of uniform marginals are worse than zero.
         return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))

@@ -20,8 +20,7 @@ import numpy as np
 
 from skscreen.core.memory import check_memory
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.loops import best_sums, clique_gains, collect
-from skscreen.sequence.projection import project_chains
+from skscreen.sequence.loops import best_sums, clique_gains, collect, project_chains
 
 
 class ChainRisk:

@@ -20,7 +20,6 @@ from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.paths import Paths, solved_grid, solved_within
 from skscreen.svm.problem import TrainingSet, build
 from skscreen.svm.screened.result import SampleScreening
-from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -31,7 +30,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, repr=False)
-class PathOverC(PathResult[SampleSolution]):
+class PathOverC(PathResult):
     """Base of the paths over C; up to `C_min` solutions are proportional to C."""
 
     data: TrainingSet

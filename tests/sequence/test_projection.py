@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from pragam_reference import TIGHT
+from skscreen._compiled.sequence import make_consistent
 
-from skscreen.sequence.projection import make_consistent, project_chains
+from skscreen.sequence.loops import project_chains
 
 
 def project(point, nu=None):

@@ -90,7 +90,6 @@ class Distributions:
 
     def __init__(self, chains: Chains):
         self.chains, self._weights = chains, chains.position_shares
-        self.truth = chains.features(chains.codes)
         self._at = np.arange(chains.codes.size)
 
     def point(self, scores: Scores) -> tuple[_Point, float]:
@@ -105,7 +104,7 @@ class Distributions:
         )
         wrong = 1.0 - nodes[self._at, chains.codes]
         nodes *= self._weights[:, None]
-        p = self.truth - chains.combine(nodes, edges)
+        p = self.chains.truth - chains.combine(nodes, edges)
         gain = float((self._weights * chains.losses) @ wrong)
         with np.errstate(over="ignore", invalid="ignore"):
             w_scores = Scores(*chains.scores(p / chains.lam), 1.0)
@@ -115,7 +114,7 @@ class Distributions:
 
     def expected_score(self, point: _Point, w: np.ndarray) -> float:
         """Return the mean of loss + score of w under the distributions of a point."""
-        return point.gain + float(w @ (self.truth - point.p))
+        return point.gain + float(w @ (self.chains.truth - point.p))
 
 
 def entropic_gap(chains: Chains) -> Iterator[Iterate]:

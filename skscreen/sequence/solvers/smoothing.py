@@ -54,7 +54,7 @@ class SmoothedLoss:
         self._points.append((self._dual_value(point.gain, point.p), point.gain, point.p))
         if len(self._points) > self._most:
             del self._points[min(range(self._most), key=lambda k: self._points[k][0])]
-        value = 0.5 * self.lam * float(w @ w) + self.mu * log_sum - float(w @ self._at.truth)
+        value = 0.5 * self.lam * float(w @ w) + self.mu * log_sum - float(w @ self._at.chains.truth)
         return value, self.lam * w - point.p
 
     def dual(self) -> float:
