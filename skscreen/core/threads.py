@@ -36,10 +36,7 @@ def _one_blas_thread() -> AbstractContextManager:
 
 
 def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContextManager:
-    """Return a context in which products of matrices of that width run well.
-
-    With more `n_jobs` than one, in so many threads at the same time.
-    """
+    """Return a context in which products of that width run well, in `n_jobs` threads at a time."""
     # Products of narrower matrices take longer on many threads than on one.
     if width >= 100 and effective_n_jobs(n_jobs) == 1:
         return nullcontext()

@@ -98,10 +98,7 @@ def place_of(index: int) -> int:
 
 
 def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
-    """Give a function that takes `options` the parameters of an estimator but those omitted.
-
-    `defaults` are those that differ from the estimator's.
-    """
+    """Give a function the options of an estimator but those omitted, some with own `defaults`."""
 
     def decorated(function: Callable) -> Callable:
         own = [p for p in signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -193,10 +190,7 @@ def clone_for(model: Any, **parameters: Any) -> Any:
 
 
 def forget(model: Any) -> dict[str, Any]:
-    """Remove what a fit has set, names that end in "_", and return it: a failed fit leaves none.
-
-    Training data of that fit are forgotten, too.
-    """
+    """Remove what a fit has set, names that end in "_", and return it; forget its training data."""
     learned: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in vars(model).items():

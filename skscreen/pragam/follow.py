@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen.core.certificate import HISTORY
-from skscreen.fitting.progress import ProgressBar
+from skscreen.fitting.progress import ProgressBar, share_of_decades
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +72,12 @@ class Watch:
 
     def problem(self, index: int) -> Callable[[int, float], None]:
         """Return what is to be called with iterations and gaps of a problem."""
-        first = None
 
         def show(iteration: int, reached: float) -> None:
-            nonlocal first
-            gap = max(reached, self._tol)
-            first = gap if first is None else first
-            share = np.log(first / gap) / np.log(first / self._tol) if first > self._tol else 1.0
-            self._fractions[index] = share
+            self._fractions[index] = share_of_decades(reached, self._tol)
             now = time.perf_counter()
             # Ten times a second.
-            if now - self._drawn > 0.1 or gap <= self._tol:
+            if now - self._drawn > 0.1 or reached <= self._tol:
                 self._drawn = now
                 message = f"gap={reached:.1e} iterations={iteration}"
                 self._bar.update(float(self._fractions.mean()), message)

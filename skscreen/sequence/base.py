@@ -41,10 +41,7 @@ from skscreen.sequence.loops import best_labels, expectations
 
 
 class ChainClassifier(CallbackSupportMixin, BaseEstimator):
-    """Prediction and score from the scores of labels and of transitions.
-
-    A subclass has `C`, learns `transition_` and defines `stacked_scores`.
-    """
+    """Prediction and score; a subclass has `C`, learns `transition_`, defines `stacked_scores`."""
 
     classes_: np.ndarray
     transition_: np.ndarray

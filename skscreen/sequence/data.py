@@ -15,11 +15,7 @@ from skscreen.samples.rows import LARGEST
 
 
 class ByPosition(list):
-    """A list with an array for each sequence.
-
-    NumPy makes an array of objects of it, of whatever lengths its arrays are; so scikit-learn's
-    `cross_val_predict` can join lists.
-    """
+    """A list of arrays, of which NumPy makes an array of objects: `cross_val_predict` joins it."""
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         """Return the arrays as objects."""
@@ -31,11 +27,7 @@ class ByPosition(list):
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequences one after the other.
-
-    X is dense or CSR, (n_positions, n_features); sequence c has the positions first[c] to
-    first[c + 1] - 1, perhaps none.
-    """
+    """Sequences in one X, dense or CSR; c has the rows first[c] to first[c + 1] - 1, if any."""
 
     X: Any
     first: np.ndarray
@@ -162,10 +154,7 @@ def length_of(part: Any) -> int:
 
 
 def check_names(estimator: Any, parts: list, reset: bool) -> None:
-    """Remember the names of the columns of the first frame, and refuse others anywhere.
-
-    Like scikit-learn, in its words, but for each sequence.
-    """
+    """Remember the columns of the first frame, and refuse others in any, as scikit-learn does."""
     framed = [hasattr(part, "columns") for part in parts]
     if reset and any(framed):
         first = parts[framed.index(True)]

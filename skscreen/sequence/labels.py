@@ -13,10 +13,7 @@ from skscreen.sequence.data import Sequences, as_list
 
 
 def check_lists(y: Any, name: str) -> tuple[list[np.ndarray], str]:
-    """Return the labels of each sequence as an array, and of what kind they are all.
-
-    The kind is "string", "number" or "bytes", or "" where there is no label.
-    """
+    """Return labels of each sequence, and their kind: "string", "number", "bytes"; "" for none."""
     if isinstance(y, Mapping):
         raise ValueError(
             f"{name} must be a list of arrays, got {type(y).__name__}: pass list({name}.values())."

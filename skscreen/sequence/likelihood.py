@@ -96,10 +96,7 @@ class TransposedFactor:
 
 
 class LogLoss:
-    """P as a function of the flat vector w.
-
-    `eta` is the scale of the weights of steps.
-    """
+    """P as a function of the flat vector w; `eta` is the scale of the weights of steps."""
 
     def __init__(self, chains: Chains, eta: float = 1.0):
         self.chains, self.lam, self.size, self._eta = chains, chains.lam, chains.n_weights, eta
@@ -174,10 +171,7 @@ class WeightedLogLoss:
 
 
 def _frequent(ratios: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most frequent ratios, and the place among them of each position, else -1.
-
-    Tables of exponentials are kept for these; they need no more memory than scores of labels.
-    """
+    """Return the most frequent ratios, for tables, and the place of each position's, else -1."""
     values, places, counts = np.unique(ratios, return_inverse=True, return_counts=True)
     kept = np.argsort(-counts, kind="stable")[: max(most, 1)]
     table = np.full(values.size, -1)

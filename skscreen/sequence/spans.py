@@ -41,10 +41,7 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class SpanCounts:
-    """Numbers of spans for each type, in alphabetical order.
-
-    `right`, `found` and `true` (n_types,): spans that are right, found, and there.
-    """
+    """Numbers of spans of each type, in alphabetical order: right ones, found ones, true ones."""
 
     types: tuple[str, ...]
     right: np.ndarray

@@ -58,7 +58,7 @@ def build(
     # Coordinates: features that vary, and with few samples those of their span.
     reduces = from_labels is None and is_separable(C)
     varying = _varying(Z) if reduces else None
-    Z, items = Z if varying is None else Z @ varying, None
+    Z, items, rows = Z if varying is None else Z @ varying, None, None
     if given:
         _check_lists(X, y, sample_weight)
         Z, items = _from_lists(Z, loss, lists, comparison_weight)
@@ -68,7 +68,7 @@ def build(
     if not given:
         codes, weights = _codes(X, y, sample_weight, comparison_weight, model)
         if from_labels is None:
-            Z, items = _from_labels(model, samples, Z, codes, weights, loss)
+            Z, items, rows = _from_labels(model, samples, Z, codes, weights, loss)
         else:
             geometry = from_labels(model, Z[codes >= 0], codes[codes >= 0], loss)
     if items is not None:
@@ -80,7 +80,7 @@ def build(
     B, error = geometry.near_term(float(model.pull)) if pulls else (None, 0.0)
     if C is not None:
         B, error = _with_term(B, error, C, basis, unit)
-    problem = Problem(geometry, loss, domain, B, error, basis, unit, samples.dtype.type)
+    problem = Problem(geometry, loss, domain, B, error, basis, unit, samples.dtype.type, rows)
     if not problem.first.value.any():
         beside = "" if C is None else " by more than linear_term takes"
         warn_user(
@@ -225,8 +225,8 @@ def _from_lists(
 
 def _from_labels(
     model, samples, Z: np.ndarray, codes: np.ndarray, weights, loss: SmoothedHinge
-) -> tuple[np.ndarray, Items]:
-    """Return the labelled samples, those near each other together, and their triplets."""
+) -> tuple[np.ndarray, Items, np.ndarray]:
+    """Return labelled samples, those near each other together, their triplets, and their rows."""
     k, known = model.n_neighbors, np.flatnonzero(codes >= 0)
     order = locality_order(Z if known.size == len(Z) else Z[known], codes[known])
     order = order if known.size == len(Z) else known[order]
@@ -243,4 +243,4 @@ def _from_labels(
     if weights is not None:
         # The losses of a triplet count times the weight of its anchor.
         items = replace(items, weights=weights[order][items.near[:, 0]])
-    return Z, items
+    return Z, items, order

@@ -200,10 +200,8 @@ class Comparisons:
     def proximal_loss(
         self, margins: PairDistances, loss: SmoothedHinge, width: float, centre: np.ndarray
     ) -> tuple:
-        """Return sums of smoothed and true losses, Fenchel-Young terms, their error; the adjoint.
-
-        The dual is smoothed round `centre`, with a dual variable for each item of the full problem.
-        """
+        """Return sums of smoothed, true losses, Fenchel-Young terms, their error; the adjoint."""
+        # `centre` has a dual variable for each item of the full problem.
         weights = self.no_weights()
         sums = self._proximal_pass(margins, loss, width, centre, None, weights)
         return *sums, *self.weighted_sum(*self._weigh(*weights))

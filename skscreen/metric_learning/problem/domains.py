@@ -6,7 +6,6 @@ projected-gradient step, the duality gap and the bounds.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import qr
@@ -26,18 +25,6 @@ class Point:
     def scaled(self, scale: float) -> "Point":
         """Return the point times a non-negative number."""
         return Point(scale * self.value, np.sqrt(scale) * self.factor)
-
-
-class Domain(Protocol):
-    """A closed self-dual cone."""
-
-    def project(self, value: np.ndarray) -> Point:
-        """Return the nearest point of the cone."""
-        ...
-
-    def split(self, value: np.ndarray) -> tuple[Point, Point]:
-        """Return the projections of `value` and of `-value` on the cone."""
-        ...
 
 
 class PSDCone:
@@ -88,6 +75,9 @@ class NonnegativeOrthant:
     def split(self, value: np.ndarray) -> tuple[Point, Point]:
         """Split by the sign of the entries, O(d)."""
         return self.project(value), self.project(-value)
+
+
+Domain = PSDCone | NonnegativeOrthant
 
 
 def components(point: Point) -> np.ndarray:

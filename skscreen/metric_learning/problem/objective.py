@@ -226,6 +226,7 @@ class Problem:
     basis: Any = None
     unit: float = 1.0  # a power of two; 1 unless fourth powers of the data would overflow
     dtype: type = np.float64  # of the data as given; computations are in double precision
+    rows: np.ndarray | None = None  # of the data, of each point that triplets from labels name
 
     def components(self, point: Point) -> np.ndarray:
         """Return rows, in the features, whose outer products add up to the metric."""

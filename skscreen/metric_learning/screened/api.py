@@ -1,6 +1,6 @@
 """Safe triplet screening as a step of its own, for any solver."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from inspect import signature
 from numbers import Real
@@ -17,18 +17,15 @@ from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import chosen_lam, warn_if_absolute
 from skscreen.metric_learning.path_solver import solver_options
 from skscreen.metric_learning.problem.build import build
-from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.objective import Evaluation, Problem
-from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
 from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.active import decide
 from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.rules import RULES
-from skscreen.metric_learning.supervision import class_codes
 
 # What stands for a parameter of the reference, or the default for a matrix.
 _SAME = "reference"
@@ -121,10 +118,7 @@ def screen_triplets(
     True
     """
     model = _model(reference, bound, rule, relative_lam, options)
-    labelled = triplets is None
-    recorded: dict = {}
-    how = _recorder(recorded) if labelled else None
-    problem = build(model, X, y, from_labels=how, triplets=triplets)
+    problem = build(model, X, y, triplets=triplets)
     warn_if_absolute(model, lam)
     value = chosen_lam(model, lam, problem)
     # Bytes of samples, places, code and range.
@@ -138,10 +132,8 @@ def screen_triplets(
         objective = problem.at(value)
         codes = np.zeros(problem.geometry.n_items, dtype=np.int8)
         decide(objective, balls, codes, PaperScreening(rule=rule))
-    if labelled:
-        # Which row of X each sample of the problem is.
-        samples = np.flatnonzero(class_codes(X, y, model.unlabelled) >= 0)[recorded["order"]]
-        triplets = _listed(problem.geometry.items, samples)
+    if problem.rows is not None:
+        triplets = _listed(problem.geometry.items, problem.rows)
     return TripletScreening(
         np.asarray(triplets), codes, problem, objective, point, known_lam,
         evaluation.gap(known_lam),
@@ -237,17 +229,6 @@ def _balls(evaluation: Evaluation, lam: float, known_lam: float, bound) -> list[
             "bound is not finite in floating point. Rescale X, or choose another lam."
         )
     return balls
-
-
-def _recorder(recorded: dict) -> Callable:
-    """Return what makes the comparisons of labels, and keeps the order of the samples."""
-
-    def make(model: ScreenedRTLM, X, codes, loss) -> Comparisons:
-        recorded["order"] = order = locality_order(X, codes)
-        items = triplets_from_labels(X[order], codes[order], model.n_neighbors, model.n_jobs)
-        return (DiagonalComparisons if model.diagonal else Comparisons)(X[order], items)
-
-    return make
 
 
 def _listed(items: Items, samples: np.ndarray) -> np.ndarray:

@@ -118,10 +118,7 @@ class Distributions:
 
 
 def entropic_gap(chains: Chains) -> Iterator[Iterate]:
-    """Yield the iterates; iteration 0 is w = 0 with uniform distributions.
-
-    They end where floating point allows no more.
-    """
+    """Yield iterates from w = 0 and uniform distributions until floating point allows no more."""
     with contextlib.suppress(OutOfRange):
         yield from _from_uniform(chains)
 

@@ -15,11 +15,7 @@ LIMIT = 1000
 
 
 class Objective(Protocol):
-    """lam/2 |w|^2 + a convex function.
-
-    `units` are 1 or an array with one for each variable: w is units times variables on which the
-    function depends about equally.
-    """
+    """lam/2 |w|^2 + a convex function, which depends about equally on all of w / units."""
 
     lam: float
     size: int
@@ -36,11 +32,7 @@ def minimise(
     watch: Callable[[int, float], None] | None = None,
     start: np.ndarray | None = None,
 ) -> Certified:
-    """Minimise; |gradient|^2 / (2 lam) bounds P - min P.
-
-    It ends where this bound is the share `tol` of P. `watch` is that of `follow.Record`; `start` is
-    the first w, by default 0.
-    """
+    """Minimise from `start` or 0; |gradient|^2 / (2 lam), to be tol P, bounds P - min P."""
     first = np.zeros(objective.size) if start is None else start / objective.units
     run = _Run(objective, Record(tol, watch))
     with contextlib.suppress(_BrokenDown), np.errstate(over="ignore", invalid="ignore"):

@@ -73,10 +73,7 @@ class SmoothedLoss:
 
 
 def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
-    """Yield an iterate after each stage; iteration numbers count those of L-BFGS.
-
-    `tol` is the relative gap that is aimed at.
-    """
+    """Yield an iterate after each stage, numbered by those of L-BFGS, to a relative gap `tol`."""
     loss, w, done = SmoothedLoss(chains), np.zeros(chains.n_weights), 0
     # Stages in many large columns take many iterations; without an end to rounding errors, too.
     primal, stage = chains.risk(w), min(max(200, 10 * chains.n_weights), 2000)

@@ -7,7 +7,7 @@ from skscreen.metric_learning.problem.objective import Evaluation, Objective
 from skscreen.metric_learning.screening.active import Decision
 from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.rules import RULES, refine
+from skscreen.metric_learning.screening.paper.rules import refine
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,6 @@ class PaperScreening:
             raise ValueError(
                 f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got "
                 f"{self.bounds!r}."
-            )
-        if self.rule not in RULES:
-            raise ValueError(
-                f"rule must be one of {', '.join(map(repr, RULES))}, got {self.rule!r}."
             )
 
     def balls(self, evaluation: Evaluation, lam: float, reference_lam: float) -> list[Ball]:

@@ -299,12 +299,6 @@ def test_a_ball_without_centre_or_radius_is_one_for_the_sphere_rule(diagonal):
         assert np.sum(decide(problem, whole, rule)[0] > 0) >= np.sum(sphere > 0)
 
 
-def test_an_unknown_rule_is_refused():
-    problem, _, ball = random_problem(np.random.default_rng(8), False)
-    with pytest.raises(ValueError, match="rule must be one of 'sphere', 'linear', 'semidefinite'"):
-        screen(problem.at(1.0), [ball], rule="cube")
-
-
 # -- balls of bounds ------------------------------------------------------------------------------
 
 
