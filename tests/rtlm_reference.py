@@ -22,7 +22,7 @@ from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
 from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.ball import gap_ball
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import PaperScreening
 
 EPS = np.finfo(float).eps
 

@@ -23,8 +23,7 @@ from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
-from skscreen.metric_learning.screening.paper.rules import RULES
+from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from skscreen.metric_learning.solvers.progress import Options
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)

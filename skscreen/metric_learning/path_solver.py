@@ -11,8 +11,8 @@ import numpy as np
 from skscreen.core.threads import blas_threads_for
 from skscreen.metric_learning.problem.losses import is_narrow
 from skscreen.metric_learning.problem.objective import Evaluation, Objective, Problem, Proximal
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.ranges import PathRanges
+from skscreen.metric_learning.screening.paper.rules import PaperScreening
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.projected_gradient import solve

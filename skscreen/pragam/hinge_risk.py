@@ -136,13 +136,4 @@ class HingeRisk:
 
     def reach(self, centre: np.ndarray) -> float:
         """Return (an upper bound of) the largest 1/2 |d - centre|^2 over feasible d."""
-        box = 0.5 * float((np.maximum(centre, self._tops - centre) ** 2).sum())
-        if not self.free_intercept or centre.any():
-            return box
-        # |d|^2 = sum a_i d_i, with d_i <= top_i and sums of at most the lighter class.
-        lighter = min(self._positive, 1.0 - self._positive)
-        sides = [
-            self._tops[self._samples.y == sign] / self._roots[self._samples.y == sign]
-            for sign in (-1.0, 1.0)
-        ]
-        return min(box, 0.5 * lighter * sum(float(side.max()) for side in sides))
+        return 0.5 * float((np.maximum(centre, self._tops - centre) ** 2).sum())

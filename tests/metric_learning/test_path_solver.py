@@ -16,7 +16,7 @@ from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import PaperScreening
 from skscreen.metric_learning.solvers.progress import Options
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)

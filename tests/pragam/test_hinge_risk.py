@@ -97,11 +97,6 @@ def test_products_and_projection_belong_together(name, free):
         assert (target - near) @ (centre - near) <= 1e-15
 
 
-def test_reach_with_an_intercept_is_the_published_one():
-    risk, positives = risk_of("ones", True), int((SIGNS > 0.0).sum())
-    assert_allclose(risk.reach(risk.centre), min(positives, N - positives) / N**2)
-
-
 @pytest.mark.parametrize(("name", "free"), CASES)
 def test_start_is_the_best_feasible_multiple(name, free):
     risk, rng = risk_of(name, free), np.random.default_rng(3)

@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.floats import EPS, LARGEST
-from skscreen.core.inputs import sound
+from skscreen.core.inputs import as_floats, sound
 from skscreen.core.memory import check_memory
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
@@ -22,7 +22,6 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone, row_space
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
 from skscreen.metric_learning.problem.items import SORT_FROM, Items
-from skscreen.metric_learning.problem.linear_term import check_linear_term, is_separable
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.triplets import (
@@ -56,7 +55,7 @@ def build(
     _warn_of_scales(Z)
     loss, given = _loss(model), [name for name, values in lists.items() if values is not None]
     # Coordinates: features that vary, and with few samples those of their span.
-    reduces = from_labels is None and is_separable(C)
+    reduces = from_labels is None and _is_separable(C)
     varying = _varying(Z) if reduces else None
     Z, items, rows = Z if varying is None else Z @ varying, None, None
     if given:
@@ -99,10 +98,54 @@ def _read(model, X, y) -> tuple[np.ndarray, np.ndarray | None]:
     k, d = model.n_components, samples.shape[1]
     if isinstance(k, Integral) and int(k) > d:
         raise ValueError(f"n_components must be at most {d}, the number of features, got {k}.")
-    C = check_linear_term(model.linear_term, d, model.diagonal)
+    C = _check_linear_term(model.linear_term, d, model.diagonal)
     # Four copies: centred, in order, padded, and mapped in an evaluation.
     check_memory(32.0 * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
     return samples, C
+
+
+def _check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray | None:
+    """Return C of shape (d, d), or (d,) for a diagonal metric; None for none."""
+    if term is None:
+        return None
+    d, shapes = n_features, "(n_features,) or " if diagonal else ""
+    expected = (
+        f"linear_term must be 'trace', None, or a symmetric matrix of shape "
+        f"{shapes}(n_features, n_features) = ({d}, {d})"
+    )
+    if isinstance(term, str):
+        if term != "trace":
+            raise ValueError(f"{expected}, got {term!r}.")
+        return np.ones(d) if diagonal else np.eye(d)
+    C = as_floats(term, "iuf")
+    if C is None or not (C.shape == (d, d) or (diagonal and C.shape == (d,))):
+        got = "no numbers" if C is None else f"shape {C.shape}"
+        raise ValueError(f"{expected}, got {got}.")
+    outside = ~(np.abs(C) <= LARGEST)
+    if outside.any():
+        place = np.argwhere(outside)[0].tolist()
+        raise ValueError(
+            f"linear_term must hold numbers from {-LARGEST:g} to {LARGEST:g}, got "
+            f"{C[tuple(place)]:g} at {place}."
+        )
+    if C.ndim == 2:
+        differs = np.abs(C - C.T) > 1e-10 * np.abs(C).max(initial=0.0)
+        if differs.any():
+            i, j = np.argwhere(differs)[0].tolist()
+            raise ValueError(
+                f"{expected}, got {C[i, j]:g} at [{i}, {j}] and {C[j, i]:g} at [{j}, {i}]; "
+                "(C + C.T) / 2 has the same products with metrics."
+            )
+        C = C.diagonal() if diagonal else 0.5 * (C + C.T)
+    return np.array(C, dtype=np.float64)
+
+
+def _is_separable(C: np.ndarray | None) -> bool:
+    """Whether what no sample differs in has no part in the optimum, as without the term."""
+    # So it is for multiples >= 0 of the identity, and for weights >= 0 of single features.
+    if C is None or C.ndim == 1:
+        return C is None or bool(np.all(C >= 0.0))
+    return bool(C[0, 0] >= 0.0 and np.array_equal(C, C[0, 0] * np.eye(len(C))))
 
 
 def _loss(model) -> SmoothedHinge:

@@ -24,8 +24,7 @@ from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.active import decide
 from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
-from skscreen.metric_learning.screening.paper.rules import RULES
+from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 
 # What stands for a parameter of the reference, or the default for a matrix.
 _SAME = "reference"

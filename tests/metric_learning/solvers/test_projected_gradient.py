@@ -22,8 +22,7 @@ from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
-from skscreen.metric_learning.screening.paper.rules import RULES
+from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 from skscreen.metric_learning.solvers.solution import Warm

@@ -28,8 +28,7 @@ from skscreen.core.decisions import UNDECIDED
 from skscreen.metric_learning.problem.objective import extend
 from skscreen.metric_learning.screening.active import active_part, decide, leave_out
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
-from skscreen.metric_learning.screening.paper.rules import RULES
+from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from tests.proofs.judging import judge, shrunken
 from tests.proofs.safety.comparison_problems import KINDS, Independent, Items, draw
 

@@ -33,8 +33,7 @@ from benchmarks.support.tables import table
 from skscreen import ScreenedSVC, svc_path
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.hook import PaperScreening
-from skscreen.metric_learning.screening.paper.rules import RULES
+from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test

@@ -1,1 +1,1 @@
-"""The six bounds and three rules of Yoshida et al. (2019), behind `hook.PaperScreening`."""
+"""The six bounds and three rules of Yoshida et al. (2019), behind `rules.PaperScreening`."""

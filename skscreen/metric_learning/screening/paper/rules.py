@@ -16,39 +16,58 @@ For the linear part of the loss A changes its sign.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skscreen._compiled import metric_learning
 from skscreen.core.floats import EPS
-from skscreen.metric_learning.problem.objective import SLACK, Objective, inner, norm
+from skscreen.metric_learning.problem.objective import SLACK, Evaluation, Objective, inner, norm
 from skscreen.metric_learning.screening.active import Decision
 from skscreen.metric_learning.screening.ball import Ball
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 
 # From the weakest to the strongest.
 RULES = ("sphere", "linear", "semidefinite")
 
 
-def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Decision) -> Decision:
-    """Decide what a decision has left, item by item, as soon as one of the balls decides it."""
-    # For the full metric and a centre outside the cone ("gb") "semidefinite" *is* "linear": the
-    # search would need a full eigendecomposition for each step and item.
-    items, start, stop = objective.geometry.items, decision.start, decision.stop
-    found = np.zeros(int((stop - start).sum()), dtype=np.int8)
-    for ball in balls:
-        if np.isfinite(ball.radius):
-            _decide(objective, ball, rule, start, stop, found)
-    n_pieces = metric_learning.count_pieces(start, stop, found)
-    near_pairs, begins, ends = np.empty((3, n_pieces), dtype=np.int64)
-    n_zero, n_linear = metric_learning.split_rows(
-        start, stop, items.base, items.rank, found, near_pairs, begins, ends, decision.codes,
-        decision.near_linear, decision.place_steps,
-    )  # fmt: skip
-    return replace(
-        decision, start=begins, stop=ends, near_pairs=near_pairs, n_zero=decision.n_zero + n_zero,
-        n_linear=decision.n_linear + n_linear,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class PaperScreening:
+    """Bounds and rule by name: an item is decided as soon as one of the bounds decides it."""
+
+    bounds: tuple[str, ...] = ("gap",)
+    rule: str = "sphere"
+
+    def __post_init__(self):
+        if not self.bounds or any(name not in tuple(BOUNDS) for name in self.bounds):
+            raise ValueError(
+                f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got "
+                f"{self.bounds!r}."
+            )
+
+    def balls(self, evaluation: Evaluation, lam: float, reference_lam: float) -> list[Ball]:
+        """Return the balls of all bounds."""
+        return [BOUNDS[name](evaluation, lam, reference_lam) for name in self.bounds]
+
+    def refine(self, objective: Objective, balls: Sequence[Ball], decision: Decision) -> Decision:
+        """Decide, item by item, what the pass over near pairs has left."""
+        # For the full metric and a centre outside the cone ("gb") "semidefinite" *is* "linear": the
+        # search would need a full eigendecomposition for each step and item.
+        items, start, stop = objective.geometry.items, decision.start, decision.stop
+        found = np.zeros(int((stop - start).sum()), dtype=np.int8)
+        for ball in balls:
+            if np.isfinite(ball.radius):
+                _decide(objective, ball, self.rule, start, stop, found)
+        n_pieces = metric_learning.count_pieces(start, stop, found)
+        near_pairs, begins, ends = np.empty((3, n_pieces), dtype=np.int64)
+        n_zero, n_linear = metric_learning.split_rows(
+            start, stop, items.base, items.rank, found, near_pairs, begins, ends, decision.codes,
+            decision.near_linear, decision.place_steps,
+        )  # fmt: skip
+        return replace(
+            decision, start=begins, stop=ends, near_pairs=near_pairs,
+            n_zero=decision.n_zero + n_zero, n_linear=decision.n_linear + n_linear,
+        )  # fmt: skip
 
 
 def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> None:
