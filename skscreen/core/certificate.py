@@ -80,11 +80,7 @@ def screening_event(
 
 
 def after_steps(
-    history: Sequence[ScreeningEvent], n_steps: int, **known: float
+    history: Sequence[ScreeningEvent], n_steps: int, lam: float
 ) -> list[ScreeningEvent]:
-    """Return screening steps of a solve that came after `n_steps` others, with what is known."""
-    later = ({"iteration": n_steps + event.iteration, **known} for event in history)
-    return [
-        event._replace(**changes)  # type: ignore[arg-type]
-        for event, changes in zip(history, later, strict=True)
-    ]
+    """Return screening steps of a solve at a lambda as those that came after `n_steps` others."""
+    return [event._replace(iteration=n_steps + event.iteration, lam=lam) for event in history]

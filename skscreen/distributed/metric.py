@@ -143,7 +143,8 @@ class DistributedRTLM(ScreenedRTLM):
         """
         forget(self)
         X, y = dask.compute(X, y, traverse=False)
-        return fit_metric(self, self, X, y, from_labels=_from_labels)
+        fit_metric(self, self, X, y, from_labels=_from_labels)
+        return self
 
 
 def _from_labels(model: DistributedRTLM, X, codes, loss: SmoothedHinge) -> PartitionedComparisons:

@@ -1,6 +1,5 @@
 """Checks of values of C or lambda."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -36,13 +35,3 @@ def _ascending(values: Any) -> np.ndarray:
     except (TypeError, ValueError):
         return np.empty(0)
     return np.unique(found) if found.ndim == 1 and np.isfinite(found).all() else np.empty(0)
-
-
-def absolute_lam(lam: float, lam_max: float) -> float:
-    """Return lambda from a fraction of lambda_max."""
-    product = float(lam) * float(lam_max)
-    if product in (0.0, math.inf):
-        raise ValueError(
-            f"lam={lam:g} of lambda_max = {lam_max:g} is {product:g} in floating point."
-        )
-    return product

@@ -10,7 +10,6 @@ import numpy as np
 
 from skscreen.core.certificate import HISTORY, steps_table
 from skscreen.fitting.callbacks import Tasks
-from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.path import clone_for, warn_unless_converged
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
@@ -30,8 +29,8 @@ def fit_metric(
     model: Any, settings: Any, X: Any, y: Any = None, *,
     sample_weight: Any = None, comparison_weight: Any = None,
     from_labels: Callable | None = None, **lists,
-) -> Any:  # fmt: skip
-    """Fit `model` with the parameters of `settings`, a `ScreenedRTLM`, and return it."""
+) -> None:  # fmt: skip
+    """Fit `model` with the parameters of `settings`, a `ScreenedRTLM`."""
     # All parameters are checked before data are looked at.
     solver_options(settings)
     weights = {"sample_weight": sample_weight, "comparison_weight": comparison_weight}
@@ -42,7 +41,6 @@ def fit_metric(
     warn_if_absolute(settings, settings.lam)
     lam = chosen_lam(settings, settings.lam, problem)
     solve_and_store(model, settings, problem, lam, (X, y, *weights.values()), lists)
-    return model
 
 
 def chosen_lam(settings: Any, lam: float, problem: Problem) -> float:
@@ -50,7 +48,12 @@ def chosen_lam(settings: Any, lam: float, problem: Problem) -> float:
     # Solvers start at S_K / lambda: the inverse of the smallest numbers is infinite.
     smallest = sys.float_info.min
     if settings.relative_lam:
-        found = absolute_lam(lam, unit_of_lam(problem))
+        unit = float(unit_of_lam(problem))
+        found = float(lam) * unit
+        if found in (0.0, math.inf):
+            raise ValueError(
+                f"lam={lam:g} of lambda_max = {unit:g} is {found:g} in floating point."
+            )
         if found < smallest:
             raise ValueError(f"lam={lam:g} of lambda_max is {found:g}, less than {smallest:g}.")
         return found

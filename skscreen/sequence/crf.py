@@ -14,7 +14,7 @@ from skscreen.sequence.base import (
     solve,
 )
 from skscreen.sequence.likelihood import LogLoss, WeightedLogLoss
-from skscreen.sequence.solvers.lbfgs import LIMIT, minimise
+from skscreen.sequence.solvers.lbfgs import minimise
 
 
 class ChainCRF(MarginalsMixin, LinearChain):
@@ -161,7 +161,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
         with blas_threads_for(chains.n_labels):
             problem = WeightedLogLoss(chains) if chains.scales.size else LogLoss(chains)
             found = solve(
-                self, lambda watch: minimise(problem, self.tol, self.max_iter or LIMIT, watch),
+                self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip
         keep_weights(self, chains, found.w)

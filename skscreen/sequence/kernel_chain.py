@@ -16,7 +16,7 @@ from skscreen.sequence.base import MarginalsMixin, begin_fit, solve
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.likelihood import KernelFactor, LogLoss
-from skscreen.sequence.solvers.lbfgs import LIMIT, minimise
+from skscreen.sequence.solvers.lbfgs import minimise
 
 
 class KernelChainClassifier(MarginalsMixin):
@@ -179,7 +179,7 @@ class KernelChainClassifier(MarginalsMixin):
         eta = float(self.transition_scale)
         problem = LogLoss(chains, eta)
         found = solve(
-            self, lambda watch: minimise(problem, self.tol, self.max_iter or LIMIT, watch),
+            self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
             "Use a smaller C, or raise max_iter or tol.",
         )  # fmt: skip
         V, E = chains.tables(found.w)

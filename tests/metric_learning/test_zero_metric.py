@@ -1,11 +1,14 @@
 """Where near samples cannot be brought nearer: M = 0 is optimal, and that is proved."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from rtlm_reference import brute_force_triplets
 
 from skscreen import RTLMTripletsClassifier, ScreenedRTLM, ScreenedRTLMCV, rtlm_path
+from skscreen.metric_learning.learning import chosen_lam
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import norm
 
@@ -81,3 +84,9 @@ def test_the_bound_on_the_positive_part_is_one(seed, diagonal):
     values = S if diagonal else np.linalg.eigvalsh(S)
     exact = norm(np.maximum(values, 0.0))
     assert exact * (1 - 1e-12) <= evaluation.positive_part() <= exact + 1e-9 * norm(S)
+
+
+@pytest.mark.parametrize("lam, lam_max", [(1e300, np.float64(1e20)), (1e-300, np.float64(1e-100))])
+def test_a_product_beyond_floating_point_is_an_error_that_names_both(lam, lam_max):
+    with np.errstate(all="raise"), pytest.raises(ValueError, match=r"^lam=1e.300 of lambda_max = "):
+        chosen_lam(ScreenedRTLM(), lam, SimpleNamespace(lam_max=lam_max))

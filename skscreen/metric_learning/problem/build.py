@@ -37,9 +37,6 @@ from skscreen.metric_learning.supervision import (
     class_codes,
 )
 
-# Bytes for the two dual variables that each triplet of a narrow loss keeps.
-_BYTES_OF_DUALS = 16
-
 
 def build(
     model: Any, X: Any, y: Any = None, *, sample_weight: Any = None, comparison_weight: Any = None,
@@ -254,6 +251,11 @@ def _codes(X, y, sample_weight, comparison_weight, model) -> tuple[np.ndarray, n
     return codes, weights
 
 
+def _bytes_of_duals(loss: SmoothedHinge, has_long_ranges: bool) -> int:
+    """Bytes for the two dual variables that each triplet of a narrow loss keeps."""
+    return 16 * is_narrow(loss, loss.threshold, has_long_ranges)
+
+
 def _from_lists(
     Z: np.ndarray, loss: SmoothedHinge, lists: dict, comparison_weight
 ) -> tuple[np.ndarray, Items]:
@@ -261,7 +263,7 @@ def _from_lists(
     near, far, thresholds, weights, against_all = check_comparisons(
         len(Z), loss.threshold, lists, comparison_weight
     )
-    extra = _BYTES_OF_DUALS * is_narrow(loss, loss.threshold, has_long_ranges=False)
+    extra = _bytes_of_duals(loss, has_long_ranges=False)
     items = comparisons_from_arrays(near, far, thresholds, weights, against_all, extra)
     return differences(Z, items) if len(items.near) + len(items.far) < len(Z) else (Z, items)
 
@@ -273,8 +275,7 @@ def _from_labels(
     k, known = model.n_neighbors, np.flatnonzero(codes >= 0)
     order = locality_order(Z if known.size == len(Z) else Z[known], codes[known])
     order = order if known.size == len(Z) else known[order]
-    narrow = is_narrow(loss, loss.threshold, k is None or k >= SORT_FROM[0])
-    Z, extra = Z[order], _BYTES_OF_DUALS * narrow
+    Z, extra = Z[order], _bytes_of_duals(loss, k is None or k >= SORT_FROM[0])
     if model.neighbors is not None:
         graph = read_graph(model.neighbors, samples)
         items = triplets_from_graph(graph, codes, order, k, extra)

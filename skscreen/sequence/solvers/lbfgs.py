@@ -10,9 +10,6 @@ from scipy.optimize import minimize
 
 from skscreen.pragam.follow import Certified, Iterate, Record
 
-# Most iterations by default.
-LIMIT = 1000
-
 
 class Objective(Protocol):
     """lam/2 |w|^2 + a convex function, which depends about equally on all of w / units."""
@@ -28,11 +25,12 @@ class Objective(Protocol):
 def minimise(
     objective: Objective,
     tol: float,
-    max_iter: int,
+    max_iter: int | None,
     watch: Callable[[int, float], None] | None = None,
     start: np.ndarray | None = None,
 ) -> Certified:
     """Minimise from `start` or 0; |gradient|^2 / (2 lam), to be tol P, bounds P - min P."""
+    max_iter = max_iter or 1000
     first = np.zeros(objective.size) if start is None else start / objective.units
     run = _Run(objective, Record(tol, watch))
     with contextlib.suppress(_BrokenDown), np.errstate(over="ignore", invalid="ignore"):
