@@ -1,6 +1,7 @@
 """Tagged sentences in CoNLL's formats."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ def load_conll(
     ------
     ValueError
         If a line has another number of fields than there are columns, or no label, names the line;
-        if the first line names the columns, or the labels seem to be in the first column;
+        if the first line names the columns, the labels seem to be in another column than the last,
+        or the first column seems to number the words;
         if there are no sentences, or more columns than have names by default; if the source is not
         in `encoding`.
     FileNotFoundError
@@ -68,9 +70,9 @@ def load_conll(
     >>> X[1], y[0].tolist()
     ([{'word': 'Brasil'}], ['O', 'O', 'B-ORG'])
     """
-    text = _text(source, encoding).removeprefix("\ufeff").replace("\r\n", "\n")
     # Only these end lines and divide fields: words may hold other breaks and blanks of Unicode.
-    lines = text.replace("\r", "\n").split("\n")
+    # What Windows writes twice is one break, not the end of a sentence after each word.
+    lines = re.split(r"\r*\n|\r", _text(source, encoding).removeprefix("\ufeff"))
     names = _checked(columns)
     sentences: list[list[dict]] = []
     rows: list[dict] = []
@@ -105,7 +107,7 @@ def load_conll(
             doubtful[number] = row.get("label")
         else:
             certain.add(row.get("label"))
-        if set(row.get("id", "")).isdisjoint("-."):
+        if not re.fullmatch(r"\d+[-.]\d+", row.get("id", "")):
             rows.append(row)
     for number, label in doubtful.items():
         if label not in certain:
@@ -114,7 +116,12 @@ def load_conll(
                 f"{label!r}, which no other line has: leave such comments out."
             )
     if not sentences:
-        raise ValueError("source must hold at least one sentence, got none.")
+        raise ValueError(
+            "source must hold at least one sentence, got none: each 'id' is a range, as '1-2' is. "
+            "If they number words, name their column None."
+        )
+    if columns is None:
+        _refuse_other_columns(sentences)
     _refuse_header([row for rows in sentences for row in rows], names)
     for rows in sentences:
         for row in rows:
@@ -144,6 +151,35 @@ def _refuse_header(rows: list[dict], names: tuple) -> None:
         )
 
 
+def _refuse_other_columns(sentences: list[list[dict]]) -> None:
+    """Raise where columns by default are not as they are called: numbers of words, or labels."""
+    name, *others, _ = sentences[0][0]
+    numbers = [[row[name] for row in rows] for rows in sentences]
+    if max(map(len, numbers)) > 1 and all(_count_on(ids) for ids in numbers):
+        raise ValueError(
+            f"source seems to number its words in the first column, {numbers[0][:2]}: name the "
+            "columns by columns=, for instance columns=('id', 'word', 'label'), None for one that "
+            "is left out."
+        )
+    rows = [row for rows in sentences for row in rows]
+    labels = [row["label"] for row in rows]
+    for place, other in enumerate(others, start=2):
+        spans = [row[other] for row in rows]
+        if _are_spans(spans) and set(labels) != {"O"} and not _are_spans(labels):
+            raise ValueError(
+                f"source seems to have the labels, as {spans[0]!r}, in column {place} of "
+                f"{len(others) + 2}, not in the last one, {labels[0]!r}: name the columns by "
+                "columns=, for instance columns=('word', 'label', None)."
+            )
+
+
+def _count_on(ids: list[str]) -> bool:
+    """Whether each is a whole number, one more than the last."""
+    if not all(number.isdecimal() for number in ids):
+        return False
+    return all(int(b) == int(a) + 1 for a, b in zip(ids, ids[1:], strict=False))
+
+
 def _are_spans(labels: list[str]) -> bool:
     """Whether all labels are those of spans, and not all of them "O"."""
     kinds = {label[:2] if label[2:] else label for label in labels}
@@ -168,7 +204,7 @@ def _read(source, encoding: str) -> str:
     if hasattr(source, "read"):
         text = source.read()
         return text.decode(encoding) if isinstance(text, bytes) else text
-    if isinstance(source, str) and "\n" in source:
+    if isinstance(source, str) and ("\n" in source or "\r" in source):
         return source
     if isinstance(source, (str, os.PathLike)):
         if Path(source).is_dir():

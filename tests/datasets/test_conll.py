@@ -111,6 +111,10 @@ def test_columns_are_names(columns):
     [
         ("word tag\na O\nb B-X\n", "first line seems to be one, .'word', 'tag'.: pass"),
         ("O a\nB-X b\n\nO c\n", r"labels, as 'O', in the first column, .*\('label', 'word'\)"),
+        ("# x\n1\ta\tB-X\tO\n2\tb\tO\tO\n\n1\tc\tO\tO\n", r"number its words .*\('id', 'word', 'l"),
+        ("7 a O\n8 b B-X\n\n9 c O\n", "number its words in the first column, .'7', '8'.: name the"),
+        ("a O DT\nb B-X NN\n", "labels, as 'O', in column 2 of 3, not in the last one, 'DT'"),
+        ("a O .98\nb B-X .87\n", r"column 2 of 3, .* columns=\('word', 'label', None\)"),
         (b"a O\n", r"got bytes: pass source\.decode"),
         (["a O", "b O"], r"got list: pass '.n'\.join"),
         (io.BytesIO("a O\n".encode("utf-16")), "mark of encoding='utf-16'"),
@@ -120,6 +124,30 @@ def test_columns_are_names(columns):
 def test_other_files_are_named_with_the_call(source, message):
     with pytest.raises(ValueError, match=message):
         load_conll(source)
+
+
+def test_numbers_and_spans_may_stand_where_they_belong():
+    # Chunks are spans, too, and a sentence may lack entities.
+    X, y = load_conll("1 CD B-NP O\nEU NNP B-NP O\n")
+    assert X[0][0]["chunk"] == "B-NP" and y[0].tolist() == ["O", "O"]
+    # Not each sentence counts on, or there are no more words to count.
+    for text in ("1 O\n2 O\n\n1 O\n3 O\n", "1 O\n\n2 O\n", "\xb2 O\n\xb3 O\n"):
+        assert len(load_conll(text)[0][0]) >= 1
+    assert load_conll("a DT B-NP\nb NN I-NP\n")[1][0].tolist() == ["B-NP", "I-NP"]
+
+
+@pytest.mark.parametrize("end", ["\r\r\n", "\r"])
+def test_breaks_that_were_written_twice_end_no_sentence(end):
+    X, _ = load_conll(end.join(["a O", "b B-X", "", "c O", ""]))
+    assert [len(words) for words in X] == [2, 1]
+
+
+def test_names_of_words_are_no_ranges():
+    # Tokens 1-1 and 1-2, sentence and word, look like ranges; s1-1 does not.
+    X, _ = load_conll("s1-1 a O\ns1-2 b O\n", columns=("id", "word", "label"))
+    assert X == [[{"word": "a"}, {"word": "b"}]]
+    with pytest.raises(ValueError, match="each 'id' is a range, .* name their column None"):
+        load_conll("1-1 a O\n1-2 b O\n", columns=("id", "word", "label"))
 
 
 def test_words_that_are_names_of_columns_are_words():
