@@ -383,6 +383,16 @@ def test_the_problems_are_those_of_the_transformer():
     assert_allclose(bounded.objective_, other.objective_, rtol=1e-5)
 
 
+@pytest.mark.parametrize("cut", [lambda pairs: pd.DataFrame(pairs), np.asfortranarray,
+                                 lambda pairs: np.hstack((pairs, pairs))[:, 1:3]])  # fmt: skip
+def test_pairs_may_be_columns_of_a_frame_or_of_a_wider_array(cut):
+    pairs, y = made(RTLMPairsClassifier)
+    S, D = (cut(pairs[y == sign]) for sign in (1, -1))
+    found = ScreenedRTLM(lam=0.1).fit(X, pairs=(S, D))
+    right = ScreenedRTLM(lam=0.1).fit(X, pairs=(np.asarray(S).tolist(), np.asarray(D).tolist()))
+    assert_array_equal(found.get_mahalanobis_matrix(), right.get_mahalanobis_matrix())
+
+
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
 def test_every_similar_pair_is_compared_with_every_dissimilar_one(loss):
     """As listed one by one; with long and with short rows."""

@@ -87,6 +87,8 @@ def comparisons_from_arrays(
     weights: np.ndarray | None = None, against_all: bool = False, bytes_per_comparison: int = 0,
 ) -> Items:  # fmt: skip
     """Build items of near with far pairs, (m, 2) each, or of each near pair with all far ones."""
+    # Columns of a frame, and those that are cut out of wider arrays, are not in C order.
+    near, far = np.ascontiguousarray(near), np.ascontiguousarray(far)
     if against_all:
         k, m = len(near), len(far)
         what = f"{k * m:,} comparisons of {k + m:,} pairs"
