@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def _count_on(ids: list[str]) -> bool:
     """Whether each is a whole number, one more than the last."""
     if not all(number.isdecimal() for number in ids):
         return False
-    return all(int(b) == int(a) + 1 for a, b in zip(ids, ids[1:], strict=False))
+    return all(int(b) == int(a) + 1 for a, b in pairwise(ids))
 
 
 def _are_spans(labels: list[str]) -> bool:

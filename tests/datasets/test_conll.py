@@ -146,7 +146,7 @@ def test_names_of_words_are_no_ranges():
     # Tokens 1-1 and 1-2, sentence and word, look like ranges; s1-1 does not.
     X, _ = load_conll("s1-1 a O\ns1-2 b O\n", columns=("id", "word", "label"))
     assert X == [[{"word": "a"}, {"word": "b"}]]
-    with pytest.raises(ValueError, match="each 'id' is a range, .* name their column None"):
+    with pytest.raises(ValueError, match=r"each 'id' is a range, .* name their column None"):
         load_conll("1-1 a O\n1-2 b O\n", columns=("id", "word", "label"))
 
 
