@@ -9,24 +9,9 @@ from skscreen.core.memory import check_memory
 # Problems that are solved at once.
 LANES = loops.CLASS_LANES
 
-# Smallest relative gap that single precision can reach, and the share of the tolerance to reach.
-_LEAST, _SHARE = 2e-7, 0.5
-
-# The number of sweeps is estimated after `_FIRST` sweeps, from the rate of the `_LAST` ones. If it
-# is above `_MOST`, solving the problems one by one is faster.
-_FIRST, _LAST, _MOST = 8, 4, 40
-
-# Number of sweeps for a rough start.
-_FEW = 5
-
-# Numbers in a cache line.
-_LINE = 16
-
-# Tiny objective that avoids division by zero.
-_TINY = 1e-300
-
-# Largest entries whose sums and squares single precision can hold.
-_LARGEST = 1e6
+# Sweeps over which the rate is measured, and the largest number of sweeps: with more, solving the
+# problems one by one is faster.
+_LAST, _MOST = 4, 40
 
 
 def start_together(
@@ -46,13 +31,15 @@ def start_together(
     """
     k, n = int(classes.max()) + 1, classes.size
     sizes = np.array([norms.max(), shifts.max(), 1.0 / shifts.min(), abs(bias)])
-    if not sizes.max() < _LARGEST:
+    # Sums and squares of larger entries leave single precision.
+    if not sizes.max() < 1e6:
         return None
     check_memory(16.0 * k * n, f"Dual variables of {k:,} problems on {n:,} samples", "Use fewer.")
     out, n_sweeps = np.empty((k, n)), np.empty(k, np.int64)
     terms = shifts.astype(np.float32), (1.0 / (norms**2 + shifts)).astype(np.float32)
     rows = X.data.astype(np.float32), _by_frequency(X), X.indptr
-    parts, most = -(-k // LANES), _FEW if few else _MOST
+    # Where Newton's method solves the problems a rough start is enough.
+    parts, most = -(-k // LANES), 5 if few else _MOST
     for part in np.array_split(np.arange(k), parts):
         random = np.random.default_rng(seed)
         alpha, n_sweeps[part] = _sweeps(
@@ -72,7 +59,8 @@ def _by_frequency(X: sparse.csr_array) -> np.ndarray:
 
 def _sweeps(rows, d, bias, own, size, terms, tol, most, random) -> tuple[np.ndarray, int]:
     """Return the dual variables of some of the problems, (n, LANES), and the number of sweeps."""
-    n, target, bias = own.size, _SHARE * max(tol, _LEAST), np.float32(bias)
+    # Single precision reaches no smaller gap than 2e-7.
+    n, target, bias = own.size, 0.5 * max(tol, 2e-7), np.float32(bias)
     alpha, weights = _aligned(n * LANES).reshape(n, LANES), _aligned((d + 1) * LANES)
     gaps, sums = np.empty(LANES), np.empty(LANES)
     active, rest, history = np.arange(n), np.float32(np.inf), []
@@ -82,23 +70,23 @@ def _sweeps(rows, d, bias, own, size, terms, tol, most, random) -> tuple[np.ndar
             *rows, bias, own, size, *terms, alpha, weights, order, rest, gaps, sums
         )  # fmt: skip
         # At the solution the objective is half the sum of the dual variables.
-        history.append(float(np.max(gaps[:size] / np.maximum(0.5 * sums[:size], _TINY))))
+        history.append(float(np.max(gaps[:size] / np.maximum(0.5 * sums[:size], 1e-300))))
         if history[-1] <= target:
             if everyone:
                 break
             # Resting variables have to be checked once more.
             active, rest = np.arange(n), np.float32(np.inf)
             continue
-        if n_sweeps >= _FIRST and n_sweeps + _left(history, target) > most:
+        if n_sweeps >= 2 * _LAST and n_sweeps + _left(history, target) > most:
             break
         active, rest = order[:kept], np.float32(largest)
     return alpha, n_sweeps
 
 
 def _aligned(size: int) -> np.ndarray:
-    """Return zeros whose first is at the start of a cache line."""
-    flat = np.zeros(size + _LINE, np.float32)
-    first = -flat.ctypes.data % (4 * _LINE) // 4
+    """Return zeros whose first is at the start of a cache line, of 16 numbers."""
+    flat = np.zeros(size + 16, np.float32)
+    first = -flat.ctypes.data % 64 // 4
     return flat[first : first + size]
 
 

@@ -41,34 +41,6 @@ from skscreen.svm.solvers.linear.state import SampleState
 
 # Fixed cost of visiting a sample (random access), in units of reading one entry.
 _ENTRIES_PER_VISIT = 30
-# Least work between two evaluations of the gap, and before the first one, in epochs.
-_FEWEST, _FIRST = 1.0, 4.0
-# Before the first evaluation samples rest if their gradient is above this share of the largest.
-_EAGER = 0.25
-# The first sweeps end when the active samples are this many times those inside the box.
-_SETTLED = 1.2
-# Largest ratio of active samples to those inside the box at which a move on the face is tried.
-_NEARLY_ALL = 1.5
-# Epochs left from which on more free samples than features are moved to bounds.
-_SLOW = 300.0
-# Typical number of products with the free samples in a move.
-_WORTH_MOVING = 20.0
-# Least work of the sweeps after a move, in epochs, and as a share of the work of the move.
-_SWEEPING, _SHARE = 2.0, 0.25
-# See `SampleState.begin`.
-_LENGTH = 3.0
-# Curvature along the intercept over that of all samples inside the box, during sweeps.
-_LOOSE = 20.0
-# Squares of penalised intercepts that are too small for a reciprocal are left alone.
-_SMALLEST = 1e-300
-# A solve ends after this many evaluations without gain: those that leave more than a share
-# `_GAIN` of the gap.
-_STALLED, _GAIN = 300.0, 0.9
-# Weight of such an evaluation if its epochs did not end early, and its factor if rounding errors
-# are larger than the required gap.
-_WHOLE, _ROUNDED = 0.1, 10.0
-# Upper limit of the estimated remaining work, over the work done.
-_PATIENCE = 10.0
 
 
 def epoch_work(samples: LinearSamples) -> float:
@@ -90,7 +62,8 @@ def coordinate_descent(
 
     After an evaluation `give_up` may end it: it gets the work left at this rate, see `epoch_work`.
     """
-    state.begin(_LENGTH)
+    # A short step of b, next to which the sweeps converge.
+    state.begin(3.0)
     samples, losses, rows = state.samples, state.losses, state.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
@@ -98,9 +71,11 @@ def coordinate_descent(
     known = samples.y, state.thresholds, losses.caps, losses.shifts
     terms = np.column_stack([*known, np.empty(samples.n), costs])
     faces = FaceSteps(state, costs)
-    history, pause = [(0.0, state.gap)], _FIRST * whole
-    stalled, held, trust, left = 0.0, state.gap, 0.5, np.inf
-    factor, settled = (_EAGER, _SETTLED) if shrinking else (np.inf, 0.0)
+    history, pause = [(0.0, state.gap)], 4.0 * whole
+    stalled, held, trust, left = 0, state.gap, 0.5, np.inf
+    # Before the first evaluation samples rest from a quarter of the largest gradient on, until
+    # hardly any others than those inside the box are active.
+    factor, settled = (0.25, 1.2) if shrinking else (np.inf, 0.0)
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
         # At alpha = 0 the ball is so large that it decides next to nothing.
@@ -115,7 +90,7 @@ def coordinate_descent(
             faces, state, active.size, max_iter - state.n_iter, left / whole, history[-1][0]
         )
         if on_faces:
-            pause = max(_SWEEPING * whole, _SHARE * on_faces)
+            pause = max(2.0 * whole, 0.25 * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
         terms[:, 1], (value, terms[:, 4]) = state.thresholds, _intercept_feature(state)
         n_epochs, work, exhausted = loops.epochs(
@@ -130,15 +105,16 @@ def coordinate_descent(
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
         # Epochs gain next to nothing, above all those that end early, if only rounding errors are
-        # left or if the problem is too badly conditioned for this method.
-        if history[-1][1] > _GAIN * held:
+        # left or if the problem is too badly conditioned for this method: 3,000 evaluations, or 30
+        # where both are so.
+        if history[-1][1] > 0.9 * held:
             hopeless = tol * state.primal < _rounding(state)
-            stalled += (1.0 if exhausted else _WHOLE) * (_ROUNDED if hopeless else 1.0)
-            if stalled > _STALLED:
+            stalled += (10 if exhausted else 1) * (10 if hopeless else 1)
+            if stalled > 3000:
                 break
         else:
-            stalled, held = 0.0, history[-1][1]
-        pause = min(max(0.5 * left, _FEWEST * whole), 0.5 * history[-1][0] + _FEWEST * whole)
+            stalled, held = 0, history[-1][1]
+        pause = min(max(0.5 * left, whole), 0.5 * history[-1][0] + whole)
         if exhausted:
             # The epochs ended early: no active sample can gain, so all samples come back.
             rest[:] = np.inf, -np.inf
@@ -151,14 +127,14 @@ def _move_on_face(
 ) -> float:
     """Move the free samples together if hardly any others are active; return the work done."""
     n_free = np.count_nonzero(state.inside())
-    # With shifts and small C sweeps converge fast.
-    if state.losses.smooth and left < _WORTH_MOVING * n_free / state.samples.n:
+    # With shifts and small C sweeps converge fast: a move takes about 20 products with the free.
+    if state.losses.smooth and left < 20.0 * n_free / state.samples.n:
         return 0.0
     # With more free samples than features, and without shifts, the optimum on a face is not unique.
     is_point = n_free <= state.samples.n_features or state.losses.shifts.any()
-    if not is_point and left > _SLOW:
+    if not is_point and left > 300.0:
         return faces.slide(0.5 * done)
-    if n_active > _NEARLY_ALL * n_free or not is_point:
+    if n_active > 1.5 * n_free or not is_point:
         return 0.0
     return faces.move(most)
 
@@ -176,14 +152,17 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     samples, square = state.samples, state.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[state.inside()]
-    # With shifts sweeps find b fast enough; a second penalty would slow it down.
-    if square > _SMALLEST and free.any() and not state.losses.smooth:
-        loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
+    # Smaller squares have no reciprocal.
+    smallest = 1e-300
+    # With shifts sweeps find b fast enough; a second penalty would slow it down. With it the
+    # curvature along b is 20 times that along all free samples.
+    if square > smallest and free.any() and not state.losses.smooth:
+        loose = 1.0 / (1.0 / square + free.size / (20.0 * free.mean()))
         # A larger square would cancel the digits of the others.
         square = max(loose, 1e-8 * square)
     value = abs(samples.bias) if 0.0 < square == samples.bias**2 else np.sqrt(square)
     own += square + state.losses.shifts
-    return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > _SMALLEST)
+    return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > smallest)
 
 
 def _work_left(history: list[tuple[float, float]], target: float) -> float:
@@ -194,6 +173,7 @@ def _work_left(history: list[tuple[float, float]], target: float) -> float:
         return 0.0
     if target <= 0.0:
         return np.inf
+    longest = 10.0 * done
     if gap >= before:
-        return _PATIENCE * done
-    return min((done - work) * np.log(gap / target) / np.log(before / gap), _PATIENCE * done)
+        return longest
+    return min((done - work) * np.log(gap / target) / np.log(before / gap), longest)

@@ -23,25 +23,14 @@ from skscreen._compiled import svm as loops
 from skscreen.core.decisions import UNDECIDED
 from skscreen.svm.solvers.linear.state import SampleState
 
-# Conjugate gradients end if a step gains less than a share of the total gain: first value, and
-# smallest and largest.
-_FIRST, _LEAST, _MOST = 1e-2, 1e-5, 0.1
-
-# The share falls by this factor after a move of at least `_GOOD` of the full length, else it rises.
-_FACTOR, _GOOD = 10.0, 0.5
-
-# Share of slopes that is left by rounding errors of a projection.
-_ROUNDED = 1e-12
-
-# Largest number of faces in a move: variables that reach a bound stay, and the others move again.
-_FACES = 6
-
 
 class FaceSteps:
     """Moves on the faces of the box, for one solve; `costs` (n,) are the work of a visit."""
 
     def __init__(self, state: SampleState, costs: np.ndarray):
-        self._state, self._costs, self._least = state, costs, _FIRST
+        self._state, self._costs = state, costs
+        # Conjugate gradients end if a step gains less than this share of the total gain.
+        self._least = 1e-2
         self._diagonal = np.maximum(state.samples.norms**2 + state.losses.shifts, 1e-300)
 
     def move(self, most: int) -> float:
@@ -61,8 +50,8 @@ class FaceSteps:
         # Go no further than to the maximum on the way to `new`.
         step = min(max(gain, 0.0) / curvature, 1.0) if curvature > 0.0 else float(gain > 0.0)
         state.alpha[E] = np.clip(start + step * change, 0.0, caps)
-        factor = 1.0 / _FACTOR if step >= _GOOD else _FACTOR
-        self._least = min(max(factor * self._least, _LEAST), _MOST)
+        # The face is right if most of the step leads uphill: the next ones are solved better.
+        self._least = min(max((0.1 if step >= 0.5 else 10.0) * self._least, 1e-5), 0.1)
         state.n_iter += min(count, most)
         return 2.0 * count * float(self._costs[E].sum())
 
@@ -80,7 +69,7 @@ class FaceSteps:
             gain, curvature = float(step @ slope), float(np.sum((step @ Z) ** 2))
             work += _work(E.size, d)
             # Else rounding errors are all there is of a direction, or bend it.
-            if not gain > _ROUNDED * float(slope @ slope):
+            if not gain > 1e-12 * float(slope @ slope):
                 break
             room = np.where(step > 0.0, caps - alpha, alpha)
             lengths = np.divide(room, np.abs(step), out=np.full(E.size, np.inf), where=step != 0.0)
@@ -99,7 +88,8 @@ class FaceSteps:
         """Return dual variables near the solution on a face, and the number of products."""
         rows, y, E = face[:-1], face[-4], face[-1]
         diagonal, left, rest, new, count = self._diagonal[E], np.arange(E.size), slope, start, 1
-        for _ in range(_FACES):
+        # Variables that reach a bound stay there, and the others move again.
+        for _ in range(6):
             x, part = np.empty(left.size), (*rows, E[left], diagonal[left], rest[left])
             n_steps = loops.conjugate_gradients(*part, self._least, max(most - count, 1), x)
             wished = new.copy()

@@ -9,22 +9,10 @@ from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.samples.rows import LinearSamples
 
-# Systems of so few weights are solved for the weights, whatever the number of samples.
-_NARROW = 64
-# Ratio of the sizes of two columns, squared, from which on the largest is eliminated first.
-_UNEQUAL = 1e8
-# Number of rows that are copied and multiplied together.
-_TOGETHER = 4096
-# Largest rounding errors of a sum in single precision, next to the identity, and the share of the
-# gradient that a step to the minimum may leave before sums are in double precision.
-_HARMLESS, _INEXACT = 10.0, 0.1
-# Sparse rows filled below this share have their outer products summed up entry by entry.
-_SPARSE = 0.15
-
 
 def by_entries(samples: LinearSamples) -> bool:
     """Whether rows are sparse enough for outer products to be summed up entry by entry."""
-    return samples.row_lengths.sum() < _SPARSE * samples.n_features * samples.n
+    return samples.row_lengths.sum() < 0.15 * samples.n_features * samples.n
 
 
 class Hessian:
@@ -44,20 +32,23 @@ class Hessian:
     def begin(self, width: float) -> None:
         """Set the width of the next systems."""
         self._width, self._slope = width, np.inf
-        if float(np.finfo(np.float32).eps) * self._total > _HARMLESS * width:
+        # Rounding errors of a sum in single precision are harmless next to the identity.
+        if float(np.finfo(np.float32).eps) * self._total > 10.0 * width:
             self._to_double()
 
     def solve(self, x: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """Solve with the matrix of a set, a mask (n,) of samples."""
         n_inside, d = int(np.count_nonzero(inside)), x.size
         n_changes = int(np.count_nonzero(inside != self._inside))
-        # Multiplications to make and to factorise either matrix.
+        # Multiplications to make and to factorise either matrix. That of few weights is cheap, and
+        # better conditioned.
         own = n_inside**2 * (d + n_inside / 3.0)
-        if d > _NARROW and own < d**2 * (min(n_inside, n_changes) + d / 3.0):
+        if d > 64 and own < d**2 * (min(n_inside, n_changes) + d / 3.0):
             return self._by_samples(x, np.flatnonzero(inside))
         self._update(inside, n_changes >= n_inside)
         slope = float(np.linalg.norm(x))
-        if n_changes == 0 and slope > _INEXACT * self._slope:
+        # A step to the minimum that leaves much of the gradient is too inexact.
+        if n_changes == 0 and slope > 0.1 * self._slope:
             self._to_double()
         self._slope = slope
         try:
@@ -109,8 +100,10 @@ class Hessian:
             )
             return
         (multiply,) = get_blas_funcs(("syrk",), (total,))
-        for first in range(0, index.size, _TOGETHER):
-            part = index[first : first + _TOGETHER]
+        # Copies of all rows would take as much memory as the data.
+        together = 4096
+        for first in range(0, index.size, together):
+            part = index[first : first + together]
             rows = samples.scaled_rows(part, np.sqrt(sizes[part]), total.dtype)
             rows = rows.toarray() if samples.is_sparse else rows
             multiply(sign, rows.T, beta=1.0, c=total.T, overwrite_c=1)
@@ -135,7 +128,7 @@ def _solve_shifted(M: np.ndarray, ridge: float, b: np.ndarray) -> np.ndarray:
     # Where columns are of very different size the identity is lost next to the largest. It still
     # counts in the others, whose pivots are the last then.
     sizes, order = M.diagonal(), np.arange(b.size)
-    if np.any(sizes > _UNEQUAL * np.minimum.accumulate(sizes)):
+    if np.any(sizes > 1e8 * np.minimum.accumulate(sizes)):
         order = np.argsort(-sizes)
         M = np.asfortranarray(np.where(np.tri(len(M)), M, M.T)[np.ix_(order, order)])
     factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)

@@ -40,42 +40,21 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
 
-# See `SampleState.begin`.
-LENGTH = 1000.0
-# Rows of undecided samples are copied if they are less than this share of all rows.
-_WORTH_RESTRICTING = 0.7
-# Largest number of Newton steps for one problem.
-_TOO_MANY = 60
-# Problems without gain, which leave more than this share of the gap, before a solve ends; and steps
-# that do not lower an objective. Only rounding errors are left then.
-_MOST_FAILURES, _LITTLE, _MOST_LOST = 8, 0.9, 3
-# Share of its slackness, and of the tolerance, that a problem may leave to its dual variables.
-_INEXACT, _SHARE = 0.1, 0.5
-
-# Without zones a start from nothing is found on this share of at least so many samples, to this gap
-# and in so many steps,
-_PART, _MANY_SAMPLES, _ROUGH, _MOST_ROUGH = 0.1, 20_000, 1e-3, 20
-
-# Width of the first zones over the relative gap, and the largest width, in units of the margin.
-_FIRST_WIDTH, _LARGEST_WIDTH = 50.0, 10.0
-# Largest width of the last steps: in units of the margin, and over the mean of C |z|^2.
-_POLISHING_WIDTHS = (0.1, 1e-3)
-# Share of the tolerance that zones add to the gap in these, and what the width grows by.
-_PRECISE, _WIDER = 0.1, (10.0, 1e4)
-# Factor of the width after at most `_FEW` Newton steps, after at most `_MANY`, and after more.
-_NARROWER = (0.1, 0.4, 0.6)
-_FEW, _MANY = 4, 15
+# Losses with shifts: a start from nothing is found on this share of at least so many samples.
+_PART, _MANY_SAMPLES = 0.1, 20_000
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
     smooth = state.losses.smooth
-    state.begin(LENGTH)
+    # A step of b so long that one is enough, as systems are solved exactly.
+    state.begin(1000.0)
     w = _from_dual(state)
     if smooth and not state.alpha.any() and state.samples.n >= _MANY_SAMPLES:
         w = _from_part(state, w, max_iter)
     zones, part, failures = None if smooth else _Zones(state), None, 0
-    while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
+    # After eight problems without gain only rounding errors are left.
+    while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
         # One problem is all there is without zones.
         if screening and not smooth:
             state.screen()
@@ -83,11 +62,12 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
         if undecided.size == 0:
             state.evaluate()
             break
-        if part is None or undecided.size < _WORTH_RESTRICTING * part.index.size:
+        # Rows are copied, and their matrix summed up again, only if that leaves out many.
+        if part is None or undecided.size < 0.7 * part.index.size:
             part = _Undecided(state, undecided, w if part is None else part.w)
         gap = state.gap
         part.follow(state)
-        most = min(_TOO_MANY, max_iter - state.n_iter)
+        most = min(60, max_iter - state.n_iter)
         steps, solved = part.minimise(1.0 if zones is None else zones.width, tol, most)
         state.n_iter += max(steps, 1)
         if solved or smooth:
@@ -97,8 +77,8 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
             if state.gap >= gap:
                 state.evaluate(part.w)
         if zones is not None:
-            zones.move(state, tol, steps if solved else None, part.slackness)
-        failures += not state.gap < _LITTLE * gap
+            zones.move(state, tol, solved, part.slackness)
+        failures += not state.gap < 0.9 * gap
     return state.relative_gap <= tol
 
 
@@ -117,8 +97,8 @@ def _from_part(state: SampleState, w: np.ndarray, max_iter: int) -> np.ndarray:
     some = np.sort(np.random.default_rng(0).choice(n, int(_PART * n), replace=False))
     part = _Undecided(state, some, w, 1.0 / _PART)
     part.follow(state)
-    # A half of few steps is left for all samples.
-    state.n_iter += part.minimise(1.0, _ROUGH, min(_MOST_ROUGH, max_iter // 2))[0]
+    # A rough solution; a half of few steps is left for all samples.
+    state.n_iter += part.minimise(1.0, 1e-3, min(20, max_iter // 2))[0]
     return part.w
 
 
@@ -126,23 +106,24 @@ class _Zones:
     """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
 
     def __init__(self, state: SampleState):
-        self.width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), _LARGEST_WIDTH)
+        # In units of the margin: no wider than from it to 0, narrower from a start that is near.
+        self.width = min(max(50.0 * state.relative_gap, 1e-3), 1.0)
         curvature = float(np.mean(state.caps * state.samples.norms**2))
-        self._widest = max(_POLISHING_WIDTHS[0], _POLISHING_WIDTHS[1] * curvature)
+        self._widest = max(0.1, 1e-3 * curvature)
         self._polishing = False
 
-    def move(self, state: SampleState, tol: float, steps: int | None, slackness: float) -> None:
-        """Change the width after so many steps, None: too many, which left a slackness."""
-        if steps is None:
-            self.width = min(4.0 * self.width, _LARGEST_WIDTH)
-        elif slackness <= _PRECISE * tol * state.primal:
+    def move(self, state: SampleState, tol: float, solved: bool, slackness: float) -> None:
+        """Change the width after a problem, and whether it was solved, that left a slackness."""
+        if not solved:
+            self.width = min(4.0 * self.width, 1.0)
+        elif slackness <= 0.1 * tol * state.primal:
             # What is left are rounding errors of the margins times C / width. Wide zones suffice
             # this close to the optimum.
             self._polishing = True
-            wider = min(max(state.relative_gap / tol, _WIDER[0]), _WIDER[1])
+            wider = float(np.clip(state.relative_gap / tol, 10.0, 1e4))
             self.width = min(wider * self.width, self._widest)
         elif not self._polishing:
-            self.width *= _NARROWER[(steps > _FEW) + (steps > _MANY)]
+            self.width *= 0.3
 
 
 class _Undecided:
@@ -180,7 +161,8 @@ class _Undecided:
             last, gradient = alpha, w - total
             self.slackness, loss = losses.certify(short, alpha)
             own = 0.5 * float(w @ w) - float(self._given @ w)
-            wanted = max(_INEXACT * self.slackness, _SHARE * tol * (own + self._gain + loss))
+            # What may be lost beside the slackness and the tolerance.
+            wanted = max(0.1 * self.slackness, 0.5 * tol * (own + self._gain + loss))
             error = 0.5 * float(gradient @ gradient)
             if error <= wanted:
                 # The certificate of alpha is that of w - gradient.
@@ -190,7 +172,8 @@ class _Undecided:
                     return steps, True
             before, lost = error, 0 if own + smoothed < least else lost + 1
             least = min(least, own + smoothed)
-            if steps == most or lost == _MOST_LOST:
+            # Only rounding errors keep steps from lowering the objective.
+            if steps == most or lost == 3:
                 break
             try:
                 step = -self._hessian.solve(gradient, (alpha > 0.0) & (alpha < losses.caps))

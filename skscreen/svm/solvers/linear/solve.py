@@ -23,26 +23,9 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order")
 
-# Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products; per
-# entry copied, sample in a pass, multiplication in a product of matrices, pair of entries of a
-# sparse row in one, of two rows, and Newton step.
-_NS_PER_ENTRY, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.0, 0.7, 1.0, 5.0
-_NS_PER_MULTIPLY, _NS_PER_PAIR, _NS_PER_MEETING, _OVERHEAD = 0.03, 1.5, 4.0, 1e5
-# Passes over the data in a Newton step.
-_PASSES = 3.0
-# Typical numbers of Newton steps, and how often all products of their matrix are summed up, from
-# nothing and from another start: for losses with shifts, and for hinges.
-_SMOOTH_STEPS, _STEPS = ((8, 1), (6, 1)), ((50, 100), (15, 30))
-# "auto" begins with another method if it costs less than this many epochs of coordinate descent.
-_EPOCHS = 40.0
-# The same for losses with shifts.
-_SMOOTH_EPOCHS = 100.0
-# Largest number of epochs that polish the solution of another method.
-_POLISHING_EPOCHS = 200
-# Shares of the tolerance to aim at until also the weights of the dual variables meet it.
-_SHARES = (0.1, 1e-3)
-# Largest Newton system, limited by its memory (130 MB).
-_LARGEST_SYSTEM = 4000
+# Work of one multiplication in a product or factorisation of matrices. The unit of all work is that
+# of reading one entry in coordinate descent, about a nanosecond.
+_PER_MULTIPLY = 0.03
 
 
 def solve_linear(
@@ -72,20 +55,21 @@ def solve_linear(
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left: _newton_work(state) < _NS_PER_ENTRY * left,
+            give_up=lambda left: _newton_work(state) < left,
         )  # fmt: skip
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
         newton(state, tol, max_iter, screening=screening)
         state.stretch(tol)
         # If rounding errors of margins times C exceed the tolerance, moves of single variables
-        # often still find the better side of the kink.
-        most = max_iter if solver == "auto" else state.n_iter + _POLISHING_EPOCHS
+        # often still find the better side of the kink: they do so soon, or not at all.
+        most = max_iter if solver == "auto" else state.n_iter + 200
         max_iter = min(max_iter, most)
     if state.relative_gap > tol:
         coordinate_descent(state, tol, max_iter, **descent)
         state.stretch(tol)
-    for share in (*_SHARES, None):
+    # How much better than the tolerance to be, until also the weights of dual variables meet it.
+    for share in (0.1, 1e-3, None):
         if state.best.apart == 0.0 or state.stretched or state.relative_gap > tol:
             break
         # Weights that are those of the dual variables, where these are precise enough.
@@ -105,13 +89,13 @@ def is_narrow(samples: LinearSamples, losses: SampleLosses) -> bool:
 
 
 def _is_faster_from_nothing(state: SampleState) -> bool:
-    n_epochs = _SMOOTH_EPOCHS if state.losses.smooth else _EPOCHS
-    few_epochs = n_epochs * _NS_PER_ENTRY * epoch_work(state.samples)
-    return _newton_work(state) < few_epochs
+    # Losses with shifts take more epochs, of which all samples have a part.
+    n_epochs = 100.0 if state.losses.smooth else 40.0
+    return _newton_work(state) < n_epochs * epoch_work(state.samples)
 
 
 def _newton_work(state: SampleState) -> float:
-    """Return the estimated time of Newton's method from a state, in nanoseconds."""
+    """Return the estimated work of Newton's method from a state, see `epoch_work`."""
     samples, smooth = state.samples, state.losses.smooth
     n, d, width = state.undecided().size, samples.n_features, float(samples.row_lengths.mean())
     n_inside = samples.n if smooth else samples.n // 4
@@ -122,20 +106,24 @@ def _newton_work(state: SampleState) -> float:
             n_inside = max(n_inside, samples.n // 4)
     n_inside = min(n_inside, n)
     side = min(n_inside, d)
-    if side > _LARGEST_SYSTEM:
+    # A system of 4,000 equations takes 130 MB.
+    if side > 4000:
         return np.inf
     if samples.is_sparse and side < d:
-        # Pairs of entries of two rows that meet in a column.
-        products = _NS_PER_MEETING * samples.n_meetings() * side / samples.n_rows
+        # Pairs of entries of two rows that meet in a column, which have to be found.
+        products = 4.0 * samples.n_meetings() * side / samples.n_rows
     elif by_entries(samples) and side == d:
-        products = _NS_PER_PAIR * 0.5 * width**2
+        products = 1.5 * 0.5 * width**2
     else:
-        products = _NS_PER_MULTIPLY * 0.5 * d * side + _NS_PER_COPY * d
-    passes = _PASSES * (_NS_PER_READ * width + _NS_PER_SAMPLE) * n
-    step = passes + _NS_PER_MULTIPLY * side**3 / 3.0 + _OVERHEAD
-    # What sweeps have found does not save many steps.
-    known = bool(state.alpha.any()) and not state.n_iter
-    n_steps, n_sums = _SMOOTH_STEPS[known] if smooth else _STEPS[known]
+        # Rows are copied to be multiplied.
+        products = _PER_MULTIPLY * 0.5 * d * side + d
+    # Three passes over the rows, a factorisation, and what does not depend on the sizes.
+    step = 3.0 * (0.7 * width + 5.0) * n + _PER_MULTIPLY * side**3 / 3.0 + 1e5
+    # Typical numbers of steps, and how often all products are summed up. What sweeps have found
+    # does not save many steps, but the solution for another C does.
+    n_steps, n_sums = (8, 1) if smooth else (50, 100)
+    if not smooth and state.alpha.any() and not state.n_iter:
+        n_steps, n_sums = 15, 30
     if side < d:
         # The matrix of a set of samples is of no use for the next set.
         n_sums = max(n_sums, n_steps)

@@ -31,10 +31,6 @@ from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 from skscreen.svm.solvers.solution import SampleSolution
 
-# The next proximal step begins once the gap of one is at most this share of that of the problem.
-_SOLVED = 0.3
-# Largest factor of weights, for margins that are short by rounding errors.
-_STRETCHED = 1.0 + 1e-6
 # Rounding error of a sum, in EPS of the sum of the sizes of its terms.
 _ROUNDED = 4.0
 
@@ -125,7 +121,7 @@ class SampleState:
             alpha = y * self._box.balanced(y * alpha)
             own = self.u[:-1] + samples.combine(alpha - self.alpha)[:-1]
         self._see(self._point(alpha, margins, w, own))
-        if gap <= _SOLVED * self.gap:
+        if gap <= 0.3 * self.gap:
             self.centre += move
             self.short -= move * y
 
@@ -151,7 +147,8 @@ class SampleState:
             return
         errors = 2.0 * self._own.rounding(best.w, best.b)
         longer = self._box.stretched(y * best.alpha, y * best.margins, errors)
-        if longer is None or not 1.0 < (factor := longer[0]) <= _STRETCHED:
+        # A larger factor makes up for more than rounding errors.
+        if longer is None or not 1.0 < (factor := longer[0]) <= 1.0 + 1e-6:
             return
         alpha, margins, w = factor * best.alpha, factor * best.margins, factor * best.w
         point = self._point(alpha, margins, w, self._own.combine(alpha), longer[1])
