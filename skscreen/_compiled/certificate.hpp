@@ -63,7 +63,7 @@ struct Box {
 };
 
 struct View {
-  double b, gap, primal;
+  double b, gap, primal, losses;  // the last is what losses are of the primal value
 };
 
 // The b that minimises the primal for slopes g without it: a weighted quantile, or a root.
@@ -95,14 +95,16 @@ inline double best_intercept(const Box& box, Array<const double> g) {
 // The best intercept, gap and primal value of a point with slopes g, all without errors.
 inline View view(const Box& box, Array<const double> beta, Array<const double> g) {
   const double b = box.free ? best_intercept(box, g) : 0.0;
-  double gap = 0.0, both = 0.0;
+  double gap = 0.0, both = 0.0, losses = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
+    const double loss = box.loss(k, g[k] - b, 0.0);
     gap += box.slackness(k, beta[k], g[k] - b, 0.0);
-    both += box.gain(k, beta[k]) + box.loss(k, g[k] - b, 0.0);
+    both += box.gain(k, beta[k]) + loss;
+    losses += loss;
   }
   // P - D is the gap, and P + D what the losses and beta alone make it.
   const double primal = 0.5 * (both + gap);
-  return {b, primal < INF ? gap : NAN, primal};
+  return {b, primal < INF ? gap : NAN, primal, losses};
 }
 
 // The same for scores f; `slopes` become those with the intercept.
@@ -128,25 +130,26 @@ SKSCREEN_INLINE double lost(double a, double b, double found) {
 inline View certify_at(const Box& box, Array<const double> beta, Array<const double> f,
                        Array<const double> errors, double b, Array<double> parts,
                        Array<double> losses) {
-  double gap = 0.0, known = 0.0, both = 0.0, unsure = 0.0;
+  double gap = 0.0, known = 0.0, both = 0.0, unsure = 0.0, total = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
     const double raw = box.target[k] - f[k], slope = raw - b;
     const double error = errors[k] + std::abs(lost(box.target[k], f[k], raw)) +
                          std::abs(lost(raw, b, slope));
     const double loss = box.loss(k, slope, 0.0);
     both += box.gain(k, beta[k]) + loss;
+    total += loss;
     known += box.slackness(k, beta[k], slope, 0.0);
     gap += parts[k] = box.slackness(k, beta[k], slope, error);
     unsure += losses[k] = box.loss(k, slope, error) - loss;
   }
   const double primal = 0.5 * (both + known);
-  if (!(primal < INF)) return {b, NAN, primal};
+  if (!(primal < INF)) return {b, NAN, primal, total};
   unsure = 0.5 * (unsure + gap - known);
   if (unsure > UNSURE * primal)
     gap += unsure + primal;
   else if (unsure > 0.0)
     gap /= 1.0 - unsure / primal;
-  return {b, gap, primal};
+  return {b, gap, primal, total};
 }
 
 // The same at the best intercept for these scores; `slopes` become those with it.
@@ -167,7 +170,7 @@ inline View certify(const Box& box, Array<const double> beta, Array<const double
 inline std::pair<double, View> stretch(const Box& box, Array<const double> beta,
                                        Array<const double> f, Array<const double> errors) {
   const int64_t n = beta.size;
-  const std::pair<double, View> none{0.0, {0.0, INF, 0.0}};
+  const std::pair<double, View> none{0.0, {0.0, INF, 0.0, 0.0}};
   if (box.smooth()) return none;
   double b = 0.0, lowest = INF, highest = -INF, factor = 0.0;
   if (box.free) {

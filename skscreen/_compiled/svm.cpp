@@ -40,7 +40,7 @@ static void bind_certificate(nb::module_& m) {
       "view",
       [](const Bounds& box, Reals beta, Reals f, Array<double> slopes) {
         const View found = view_of_scores(as<Box>(box), beta, f, slopes);
-        return std::make_tuple(found.b, found.gap, found.primal);
+        return std::make_tuple(found.b, found.gap, found.primal, found.losses);
       },
       ReleaseGIL());
   m.def(
@@ -48,14 +48,14 @@ static void bind_certificate(nb::module_& m) {
       [](const Bounds& box, Reals beta, Reals f, Reals errors, Array<double> slopes,
          Array<double> parts, Array<double> losses) {
         const View found = certify(as<Box>(box), beta, f, errors, slopes, parts, losses);
-        return std::make_tuple(found.b, found.gap, found.primal);
+        return std::make_tuple(found.b, found.gap, found.primal, found.losses);
       },
       ReleaseGIL());
   m.def(
       "stretch",
       [](const Bounds& box, Reals beta, Reals f, Reals errors) {
         const auto [factor, found] = stretch(as<Box>(box), beta, f, errors);
-        return std::make_tuple(factor, found.b, found.gap, found.primal);
+        return std::make_tuple(factor, found.b, found.gap, found.primal, found.losses);
       },
       ReleaseGIL());
   m.def(

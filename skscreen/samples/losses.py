@@ -59,8 +59,8 @@ class SampleLosses:
     @cached_property
     def smooth(self) -> bool:
         """Whether all losses have a slope everywhere, and no linear piece."""
-        exist = self.caps > 0.0
-        return bool(exist.any() and np.all(np.isinf(self.caps[exist]) & (self.shifts[exist] > 0.0)))
+        smooth = np.isinf(self.caps) & (self.shifts > 0.0)
+        return bool(smooth.any() and np.all(smooth | (self.caps == 0.0)))
 
     def best(self, short: np.ndarray) -> np.ndarray:
         """Return the dual variables that belong to margins: minus slopes of the losses."""

@@ -144,6 +144,8 @@ class LinearSamples:
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return <z_i, w> for all samples."""
+        if not w.any():
+            return np.zeros(self.n)
         d = self.n_columns
         if self._by_blas:
             out = self.X @ w[:d]
@@ -152,14 +154,18 @@ class LinearSamples:
             loops.multiply(*self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
         if self.bias != 0.0:
             out += self.bias * w[d]
-        return self.y * self._tiled(out)
+        out = self._tiled(out)
+        out *= self.y
+        return out
 
     def combine(self, alpha: np.ndarray) -> np.ndarray:
         """Return the sum of alpha_i z_i."""
-        scales, d = alpha * self.y, self.n_columns
+        out, d = np.zeros(self.n_features), self.n_columns
+        if not alpha.any():
+            return out
+        scales = alpha * self.y
         if self.n > self.n_rows:
             scales = scales[: self.n_rows] + scales[self.n_rows :]
-        out = np.zeros(self.n_features)
         if self._by_blas and 2 * np.count_nonzero(scales) > self.n_rows:
             out[:d] = self.X.T @ scales
         else:
@@ -210,7 +216,9 @@ class LinearSamples:
 
     def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype: Any = np.float64) -> Any:
         """Return the rows scales_i z_i of some samples: an array or CSR."""
-        scales, index = scales * self.y[index], index % self.n_rows
+        scales = scales * self.y[index]
+        if self.n > self.n_rows:
+            index = index % self.n_rows
         if self.is_sparse:
             out = self.X[index].astype(dtype)
             out.data *= np.repeat(scales, np.diff(out.indptr))
@@ -219,7 +227,7 @@ class LinearSamples:
             return out
         out = np.empty((index.size, self.n_features), dtype)
         columns = out[:, : self.n_columns]
-        np.multiply(self.X[index], scales[:, None], out=columns, casting="same_kind")
+        np.multiply(self.X.take(index, axis=0), scales[:, None], out=columns, casting="same_kind")
         if self.bias != 0.0:
             out[:, -1] = self.bias * scales
         return out

@@ -26,12 +26,13 @@ _FINE = 1e-6
 
 @dataclass(frozen=True)
 class View:
-    """The best intercept, slopes with it, duality gap and primal value of a point."""
+    """The best intercept, slopes with it, duality gap, primal value and losses of a point."""
 
     b: float
     slopes: np.ndarray
     gap: float
     primal: float
+    losses: float
 
 
 class Box(NamedTuple):
@@ -62,16 +63,16 @@ class Box(NamedTuple):
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
         slopes = np.empty(beta.size)
-        b, gap, primal = loops.view(self, beta, f, slopes)
-        return View(b, slopes, gap, primal)
+        b, *values = loops.view(self, beta, f, slopes)
+        return View(b, slopes, *values)
 
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
         """Return the largest gap for scores within errors; what samples and errors add, (m,)."""
         slopes, parts, losses = np.empty((3, beta.size))
-        b, gap, primal = loops.certify(self, beta, f, errors, slopes, parts, losses)
-        return View(b, slopes, gap, primal), parts, losses
+        b, *values = loops.certify(self, beta, f, errors, slopes, parts, losses)
+        return View(b, slopes, *values), parts, losses
 
     # Where a primal value overflows there is no gap.
     @np.errstate(over="ignore", invalid="ignore")
@@ -79,8 +80,8 @@ class Box(NamedTuple):
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[float, View] | None:
         """Return a factor that brings scores, within errors, to their targets; the view there."""
-        factor, b, gap, primal = loops.stretch(self, beta, f, errors)
-        return (factor, View(b, self.target - factor * f - b, gap, primal)) if factor else None
+        factor, b, *values = loops.stretch(self, beta, f, errors)
+        return (factor, View(b, self.target - factor * f - b, *values)) if factor else None
 
     # Weights far from the solution may have losses that overflow.
     @np.errstate(over="ignore", invalid="ignore")

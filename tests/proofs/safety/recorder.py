@@ -19,6 +19,7 @@ from skscreen.metric_learning.screening.paper import ranges
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import decide
+from skscreen.svm.solvers.kernel.low_rank import solve_factored
 from tests.proofs.judging import shrunken
 
 # Kinds of decisions about samples.
@@ -68,8 +69,16 @@ class SampleRecorder:
             self._take(C)
             return solution
 
+        def factored(*arguments):
+            # These are decisions about the matrix of the factor, whose solution is but a start.
+            known = len(self._waiting)
+            solution = solve_factored(*arguments)
+            del self._waiting[known:]
+            return solution
+
         with (
             replaced(screening_event, self._event),
+            replaced(solve_factored, factored),
             replaced(compare_at, self._compare),
             patch.object(SamplePathSolver, "solve", solved),
         ):

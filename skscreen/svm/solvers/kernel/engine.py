@@ -158,16 +158,16 @@ class Engine:
         """Solve the problem on U by working sets, and update all other scores."""
         beta, f, errors = point.beta[U], point.f[U], point.errors[U]
         part = box.take(U, point.beta.sum() - beta.sum())
-        enough = None
+        allowed, enough = tol * abs(view.primal), None
         for _ in range(_SETS):
             near = part.view(beta, f)
             if enough is None:
                 left = _LEFT * U.size / index.size
-                enough = max(left * near.gap, _SHARE * tol * view.primal)
+                enough = max(left * near.gap, _SHARE * allowed)
             elif near.gap <= enough or self.sets.n_steps >= self.sets.max_steps:
                 break
             gradient = near.slopes - part.shifts * beta if part.shifts.size else near.slopes
-            W, eps = choose(part, beta, gradient, tol * view.primal, self.least)
+            W, eps = choose(part, beta, gradient, allowed, self.least)
             moved = self.sets.solve(index[U[W]], part.take(W, 0.0), beta[W], gradient[W], eps)
             change = moved - beta[W]
             if not change.any():

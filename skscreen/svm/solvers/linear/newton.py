@@ -85,6 +85,9 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
 def _from_dual(state: SampleState) -> np.ndarray:
     """Evaluate the best multiple of the weights (d,) of the dual variables; return it."""
     w, centre = state.best_multiple(), state.centre
+    if not w.any():
+        # The point where a solve from nothing starts, as it stands.
+        return w
     state.evaluate(w)
     if state.centre != centre:
         w[-1] += (centre - state.centre) / state.samples.bias
@@ -133,7 +136,7 @@ class _Undecided:
         self.index, self.w, self.centre = index, w.copy(), state.centre
         whole = index.size == state.samples.n
         self.samples: LinearSamples = state.samples if whole else state.samples.restrict(index)
-        self.losses: SampleLosses = state.losses.take(index).at(factor)
+        self.losses: SampleLosses = state.losses if whole else state.losses.take(index).at(factor)
         self._full = np.where(state.codes == LINEAR, state.caps, 0.0)
         self._given = state.samples.combine(self._full)
         self._hessian = Hessian(self.samples, self.losses.sizes)
@@ -159,7 +162,11 @@ class _Undecided:
             smoothed = loops.smooth_duals(*slopes, short, alpha := np.empty(samples.n))
             total += samples.combine(alpha - last)
             last, gradient = alpha, w - total
-            self.slackness, loss = losses.certify(short, alpha)
+            if losses.smooth:
+                # Slopes at the margins are the dual variables.
+                self.slackness, loss = 0.0, smoothed
+            else:
+                self.slackness, loss = losses.certify(short, alpha)
             own = 0.5 * float(w @ w) - float(self._given @ w)
             # What may be lost beside the slackness and the tolerance.
             wanted = max(0.1 * self.slackness, 0.5 * tol * (own + self._gain + loss))

@@ -101,8 +101,7 @@ class SampleState:
         self.u = samples.combine(self.alpha)
         w = self.u if w is None else w
         if self._signs is None:
-            # Many solves start from 0.
-            margins = samples.margins(w) if w.any() else np.zeros(samples.n)
+            margins = samples.margins(w)
             self.short = self.losses.short(margins)
             self._see(self._point(self.alpha.copy(), margins, w, self.u))
         else:
@@ -131,7 +130,7 @@ class SampleState:
             y = self.samples.y
             view = self._box.view(y * alpha, y * margins)
         gap, apart = view.gap, 0.0
-        primal = 0.5 * float(w @ w) + float(self._box.losses(view.slopes).sum())
+        primal = 0.5 * float(w @ w) + view.losses
         if own is not w:
             apart = float(np.linalg.norm(w - own))
             gap += 0.5 * apart**2 + _ROUNDED * EPS * primal

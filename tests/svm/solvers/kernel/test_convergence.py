@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import ScreenedSVC, ScreenedSVR
 from skscreen.samples.kernels.gram import BY_BLOCKS
@@ -67,3 +68,14 @@ def test_a_step_that_is_no_ascent_is_damped(seed):
     model = fitted(ScreenedSVC(1e6, gamma=1e-3, loss="squared_hinge"), X, y)
     assert model.dual_gap_ <= 1e-6
     assert model.n_iter_ <= 300_000
+
+
+def test_a_primal_value_next_to_zero_may_come_out_negative():
+    rng = np.random.default_rng(15)
+    X, y = np.round(rng.normal(size=(14, 3))), rng.integers(0, 2, 14)
+    y[:2] = 0, 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ScreenedSVC(1e14, loss="squared_hinge").fit(X, y)
+    assert np.isfinite(model.objective_) and model.objective_ >= 0.0

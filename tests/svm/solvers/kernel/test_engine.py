@@ -202,7 +202,7 @@ def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
     engine = Engine(
         WorkingSets(tiled(Gram(X, Kernel("rbf"))), 9.0, np.full(400, 10.0), 10**9), 1e-4
     )
-    before, after = (View(0.0, np.empty(0), 1e5, 1e5 + dual) for dual in (100.0, 140.0))
+    before, after = (View(0.0, np.empty(0), 1e5, 1e5 + dual, 1e5) for dual in (100.0, 140.0))
     assert not engine._halts(level_box(400), after, before, 0.98e5, False)
     assert engine._halts(level_box(400), before, before, 0.98e5, False)
 
