@@ -176,7 +176,9 @@ class Store:
                 arrays = {name: content[name] for name in content.files}
             if str(arrays.pop("of")) != _label(key, arrays):
                 raise ValueError("its content is not what was written")
-            _touch(path)
+            # Eviction goes by the time of use.
+            with contextlib.suppress(OSError):
+                os.utime(path)
         except FileNotFoundError:
             # Removed by another process in between.
             return []
@@ -284,9 +286,3 @@ def _listed(folder: str | os.PathLike) -> list[os.DirEntry]:
             return list(entries)
     except OSError:
         return []
-
-
-def _touch(path: Path) -> None:
-    """Note the time of use, which eviction goes by."""
-    with contextlib.suppress(OSError):
-        os.utime(path)

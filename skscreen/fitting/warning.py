@@ -2,7 +2,6 @@
 
 import inspect
 import warnings
-from typing import Any
 
 # Packages whose frames lie between the line that calls a fit and the one that warns.
 _BETWEEN = {"skscreen", "sklearn", "joblib"}
@@ -11,10 +10,6 @@ _BETWEEN = {"skscreen", "sklearn", "joblib"}
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line of the call stack outside skscreen, scikit-learn and joblib."""
     frame, level = inspect.currentframe(), 0
-    while frame is not None and _package(frame) in _BETWEEN:
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level + 1)
-
-
-def _package(frame: Any) -> str:
-    return frame.f_globals.get("__name__", "").partition(".")[0]

@@ -19,10 +19,9 @@ A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster 
 SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import blas, lapack
+from scipy.sparse.linalg import LinearOperator
 
 from skscreen.core.inputs import is_sparse
 from skscreen.sequence.chains import ONE, Chains
@@ -46,35 +45,28 @@ def units_of(chains: Chains, uneven: float = 1e3) -> np.ndarray | float:
     return np.repeat(units, m) if units.max() > uneven * units[:-m].min() else 1.0
 
 
-class KernelFactor:
+class KernelFactor(LinearOperator):
     """L of K = L L', by Cholesky's method with pivots, up to rounding errors.
 
-    It multiplies as a matrix of shape (n, rank) does. In the order of the pivots it is triangular:
-    a product with it, or with its transpose, costs n rank columns.
-
-    K (n, n) is overwritten.
+    In the order of the pivots the matrix (n, rank) is triangular: a product with it, or with its
+    transpose, costs n rank columns. K (n, n) is overwritten.
     """
 
     def __init__(self, K: np.ndarray):
         factor, order, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)
-        self._order, self.shape = order - 1, (len(K), rank)
+        super().__init__(np.float64, (len(K), rank))
+        self._order = order - 1
         # Entries above the diagonal are old values, which are not read.
         self._upper = factor if rank == len(K) else np.asfortranarray(factor[:rank, :rank])
         self._lower = factor[rank:, :rank].copy()
 
-    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+    def _matmat(self, V: np.ndarray) -> np.ndarray:
         rank, out = self.shape[1], np.empty((self.shape[0], V.shape[1]))
         out[self._order[:rank]] = blas.dtrmm(1.0, self._upper, V, lower=1)
         out[self._order[rank:]] = self._lower @ V
         return out
 
-    @property
-    def T(self) -> "TransposedFactor":
-        """The transpose."""
-        return TransposedFactor(self)
-
-    def transposed_product(self, U: np.ndarray) -> np.ndarray:
-        """Return L'U."""
+    def _rmatmat(self, U: np.ndarray) -> np.ndarray:
         U, rank = U[self._order], self.shape[1]
         return blas.dtrmm(1.0, self._upper, U[:rank], lower=1, trans_a=1) + self._lower.T @ U[rank:]
 
@@ -83,16 +75,6 @@ class KernelFactor:
         A = np.zeros((self.shape[0], V.shape[1]))
         A[self._order[: self.shape[1]]] = blas.dtrsm(1.0, self._upper, V, lower=1, trans_a=1)
         return A
-
-
-@dataclass(frozen=True)
-class TransposedFactor:
-    """The transpose of a factor, for products."""
-
-    factor: KernelFactor
-
-    def __matmul__(self, U: np.ndarray) -> np.ndarray:
-        return self.factor.transposed_product(U)
 
 
 class LogLoss:

@@ -30,7 +30,8 @@ def interior_point_work(objective: Objective) -> float:
     """Work of a solve in simple operations; infinite where items do not fit or list."""
     # Measured from 300 to 30,000 items in the units of `Comparisons.evaluation_work`: time over
     # estimate is 0.9 to 1.2 with a full metric, 0.45 to 1.3 with a diagonal one.
-    m, p = objective.geometry.n_items, _svec_size(objective)
+    m, d = objective.geometry.n_items, objective.geometry.n_features
+    p = d * (d + 1) // 2 if isinstance(objective.domain, PSDCone) else d
     # The list of items may have 80 MB, and Newton systems 800 equations.
     if not objective.geometry.lists_items or m * p > 10_000_000 or p > 800:
         return np.inf
@@ -70,11 +71,6 @@ def _without_idle(objective: Objective, theta: np.ndarray) -> np.ndarray:
     largest = B if B.ndim == 1 else B.max(axis=0)
     used = (X != X[:1]).any(axis=0) | (largest > objective.linear_error)
     return theta * used if theta.ndim == 1 else theta * np.outer(used, used)
-
-
-def _svec_size(objective: Objective) -> int:
-    d = objective.geometry.n_features
-    return d * (d + 1) // 2 if isinstance(objective.domain, PSDCone) else d
 
 
 class _State:
