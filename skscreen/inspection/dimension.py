@@ -86,9 +86,11 @@ class DimensionTestDisplay(Display):
             (self.scores, BLUE, "o", "answers held out"),
             (self.train_scores, ORANGE, "s", "answers of the fit"),
         )
+        # Standard errors of means over folds, corrected for overlapping training sets.
+        width = np.sqrt(1.0 / self.scores.shape[1] + 1.0 / (self.cv - 1))
         self.lines_ = [
             ax.errorbar(
-                self.dimensions, scores.mean(axis=1), _standard_errors(scores, self.cv),
+                self.dimensions, scores.mean(axis=1), scores.std(axis=1, ddof=1) * width,
                 color=colour, marker=marker, markersize=5, linewidth=1.4, capsize=3, label=label,
             )
             for scores, colour, marker, label in looks
@@ -106,8 +108,3 @@ class DimensionTestDisplay(Display):
         ax.set_xticks(self.dimensions)
         ax.set(xlabel="Dimensions of the embedding", ylabel="Share of answers that agree")
         legend_above(ax)
-
-
-def _standard_errors(scores: np.ndarray, cv: int) -> np.ndarray:
-    """Return standard errors of means over folds, corrected for overlapping training sets."""
-    return scores.std(axis=1, ddof=1) * np.sqrt(1.0 / scores.shape[1] + 1.0 / (cv - 1))

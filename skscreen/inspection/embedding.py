@@ -4,16 +4,17 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import orthogonal_procrustes
+from scipy.spatial import cKDTree
 from scipy.stats import chi2
 from sklearn.utils import check_scalar
 
 from skscreen.core.inputs import in_order
-from skscreen.inspection.images import draw_images, read_images
 from skscreen.inspection.labels import place_labels, written
 from skscreen.inspection.style import (
     GREY,
@@ -161,7 +162,7 @@ class EmbeddingDisplay(Display):
                     f"`names` must be 'fit', 'all', None or a name for each object, got {names!r}."
                 )
             names = _names_of(estimator)
-        pictures = None if images is None else read_images(images, estimator, len(points))
+        pictures = None if images is None else _read_images(images, estimator, len(points))
         objects = getattr(estimator, "objects_", np.arange(len(points))).tolist()
         names = in_order(names, objects, "`names`")
         classes = in_order(classes, objects, "`classes`")
@@ -218,7 +219,7 @@ class EmbeddingDisplay(Display):
         marker = 3.0
         self.images_: list[Any] = []
         if self.images is not None:
-            self.images_, marker = draw_images(ax, points, self.images)
+            self.images_, marker = _draw_images(ax, points, self.images)
         self.texts_: list[Any] = []
         if self.names is not None and self.points.shape[1] == 1:
             room = 72.0 * ax.bbox.height / ax.figure.canvas.figure.dpi / len(points)
@@ -345,3 +346,79 @@ def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
     variances[known], axes[known] = np.linalg.eigh(covariances[known])
     sizes = np.sqrt(np.maximum(variances, 0.0) * chi2.ppf(level, places.shape[2]))
     return axes * sizes[:, None, :]
+
+
+def _read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
+    """Return a picture for each of n objects, from a folder, files or arrays, perhaps by name."""
+    objects = np.asarray(getattr(estimator, "objects_", np.arange(n))).tolist()
+    if isinstance(images, (str, PathLike)):
+        images = _files(Path(images), objects)
+    images = in_order(images, objects, "`images`")
+    images = list(images) if hasattr(images, "loc") else images
+    if not isinstance(images, Sequence | np.ndarray) or len(images) != n:
+        count = len(images) if hasattr(images, "__len__") else "no"
+        raise ValueError(f"`images` has {count} entries, but there are {n} objects.")
+    return [_picture(image, k) for k, image in enumerate(images)]
+
+
+def _files(folder: Path, objects: Sequence) -> list[Path]:
+    """Return the file of each object in a folder."""
+    if not folder.is_dir():
+        raise ValueError(f"`images` must be a folder or a picture for each object, got {folder}.")
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    # Objects may be called as their files are, or without the ending.
+    found = {path.stem: path for path in files} | {path.name: path for path in files}
+    missing = [str(name) for name in objects if str(name) not in found]
+    if missing:
+        raise ValueError(
+            f"`images`: {len(missing)} of {len(objects)} objects have no file in {folder}, among "
+            f"them {missing[0]!r}; a file is called as its object is, or that with any ending."
+        )
+    return [found[str(name)] for name in objects]
+
+
+def _picture(image: Any, number: int) -> np.ndarray:
+    """Return a picture as an array that matplotlib draws."""
+    from matplotlib.image import imread
+
+    if isinstance(image, (str, PathLike)):
+        try:
+            image = imread(Path(image))
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ValueError(f"`images`: {image} is no picture that can be read.") from error
+    image = np.asarray(image)
+    if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))) or not image.size:
+        raise ValueError(
+            f"`images`: entry {number} must have shape (height, width), (height, width, 3) or "
+            f"(height, width, 4), got {image.shape}."
+        )
+    if image.ndim == 3 and image.dtype.kind == "f" and image.max() > 1.0:
+        raise ValueError(
+            f"`images`: entry {number} must have colours from 0 to 1, or whole numbers from 0 to "
+            f"255, got floats up to {image.max():g}: pass image.astype(numpy.uint8) if those are "
+            "from 0 to 255."
+        )
+    return image
+
+
+def _draw_images(
+    ax: Axes, points: np.ndarray, images: Sequence[np.ndarray]
+) -> tuple[list[Any], float]:
+    """Draw pictures around points; return them and half their width, in points of 1/72 inch."""
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    figure = ax.figure.canvas.figure
+    figure.draw_without_rendering()
+    # In points of 1/72 inch: a little less than the distance to the nearest other, in the median.
+    size = 48.0
+    if len(points) > 1:
+        at = ax.transData.transform(points) * 72.0 / figure.dpi
+        nearest = np.asarray(cKDTree(at).query(at, k=2)[0])[:, 1]
+        size = float(np.clip(0.8 * np.median(nearest), 12.0, size))
+    drawn = []
+    for point, image in zip(points, images, strict=True):
+        # A zoom of 1 is one pixel of the picture for each of 72 an inch.
+        box = OffsetImage(image, zoom=size / max(image.shape[:2]), cmap="gray")
+        drawn.append(AnnotationBbox(box, point, frameon=False, pad=0.0, zorder=6))
+        ax.add_artist(drawn[-1])
+    return drawn, 0.5 * size

@@ -75,7 +75,7 @@ def precision_at_k(
     if not by_r:
         if isinstance(k, str):
             raise ValueError(f"k must be an int, or 'r' for the R-precision, got {k!r}.")
-        _check_int(k)
+        check_scalar(k, "k", Integral)
     ranked = _rankings(queries, targets, k, gallery, junk)
     return _mean(hits.sum(axis=1) / (n if by_r else k) for n, hits in ranked)
 
@@ -104,7 +104,7 @@ def recall_at_k(
     ValueError, TypeError
         For invalid arguments; the message names the argument.
     """
-    _check_int(k)
+    check_scalar(k, "k", Integral)
     ranked = _rankings(queries, targets, k, gallery, junk)
     return _mean(hits.sum(axis=1) / n for n, hits in ranked)
 
@@ -144,7 +144,7 @@ def cmc_at_k(queries: Any, targets: Any, k: int, *, gallery: Any = None, junk: A
     >>> cmc_at_k([[0.0], [4.0]], ["b", "b"], 1, gallery=gallery)
     0.5
     """
-    _check_int(k)
+    check_scalar(k, "k", Integral)
     ranked = _rankings(queries, targets, k, gallery, junk)
     return _mean(np.asarray(hits.any(axis=1)) for _, hits in ranked)
 
@@ -186,18 +186,13 @@ def mean_average_precision(
     equations 7 and 8: MAP@R.
     """
     whole = k is None or (isinstance(k, str) and k == "r")
-    most = np.inf if whole else _check_int(k)
-    ranked = _rankings(queries, targets, k, gallery, junk)
-    return _mean(_precisions(hits).sum(axis=1) / np.minimum(n, most) for n, hits in ranked)
-
-
-def _precisions(hits: np.ndarray) -> np.ndarray:
-    """Return the share of hits up to each rank that is a hit, 0 at others, (n, ranks)."""
-    return np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1) * hits
-
-
-def _check_int(k) -> int:
-    return check_scalar(k, "k", Integral)
+    most = np.inf if whole else check_scalar(k, "k", Integral)
+    averages = []
+    for n, hits in _rankings(queries, targets, k, gallery, junk):
+        # The share of hits up to each rank that is a hit, 0 at others.
+        precisions = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1) * hits
+        averages.append(precisions.sum(axis=1) / np.minimum(n, most))
+    return _mean(averages)
 
 
 def _mean(each: Iterable[np.ndarray]) -> float:
@@ -314,11 +309,6 @@ def _check_labels_of_frames(relevant, distances) -> None:
             )
 
 
-def _columns(Z) -> list[str]:
-    """Return the names of the columns of a frame, none of an array."""
-    return [str(name) for name in getattr(Z, "columns", ())]
-
-
 def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
     """Yield ranks of the samples of a gallery, or of all other samples, in blocks of queries."""
     Z, labels = _embedded(queries, labels, "queries", "targets")
@@ -331,7 +321,7 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
             raise ValueError(
                 f"gallery must have {Z.shape[1]} components, as queries, got {items.shape[1]}."
             )
-        columns, given = _columns(queries), _columns(gallery[0])
+        columns, given = (list(map(str, getattr(F, "columns", ()))) for F in (queries, gallery[0]))
         if columns != given and sorted(columns) == sorted(given):
             raise ValueError(
                 "gallery must have its columns in the order of those of queries, "

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from skscreen.embedding.problem.repeats import Votes, ceiling_of
 from skscreen.metrics import noise_ceiling
+from skscreen.metrics.answers import Votes, ceiling_of
 
 
 def from_table(votes):

@@ -42,8 +42,8 @@ TRAITS = {
     "soe": Traits("margin", 0.2, (0.03, 2, 0, 0.1)),
     "oddoneout": Traits(ridges=(0.01, 0.03, 0.1, 0.3, 0.5)),
 }
-_CODES = {name: code for code, (name, *_) in enumerate(embedding.LOSSES)}
-_SIDES = {name: sides for name, sides, _ in embedding.LOSSES}
+# By name: the number by which kernels know a loss, and that of the distances in an answer.
+_KINDS = {name: (code, sides) for code, (name, sides, _) in enumerate(embedding.LOSSES)}
 # Losses that are convex in the Gram matrix of the points.
 CONVEX_LOSSES = tuple(name for name, _, is_convex in embedding.LOSSES if is_convex)
 
@@ -72,12 +72,12 @@ class EmbeddingLoss:
     @property
     def code(self) -> int:
         """The number by which kernels know the loss."""
-        return _CODES[self.name]
+        return _KINDS[self.name][0]
 
     @property
     def sides(self) -> int:
         """Number of distances that an answer compares."""
-        return _SIDES[self.name]
+        return _KINDS[self.name][1]
 
     @property
     def of_trials(self) -> bool:

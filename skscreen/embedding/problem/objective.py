@@ -37,10 +37,11 @@ class EmbeddingProblem:
         # Whether to list pairs: by default where that pays.
         if compress is None:
             compress = n_objects**2 < 4 * len(answers)
+        m, sides = len(answers) if compress else 0, loss.sides
+        pairs = np.empty((min(sides * m, n_objects * (n_objects + 1) // 2), 2), np.int32)
+        places = np.empty((m, sides), np.int32)
         if compress:
-            pairs, places = list_pairs(answers, n_objects, loss.sides)
-        else:
-            pairs, places = np.empty((0, 2), np.int32), np.empty((0, loss.sides), np.int32)
+            pairs = pairs[: embedding.list_pairs(answers, n_objects, pairs, places)].copy()
         weights = np.empty(0) if weights is None else weights
         self.terms = _terms(answers, weights, pairs, places, loss, float(reg))
 
@@ -90,14 +91,6 @@ class EmbeddingProblem:
 def _terms(answers, weights, pairs, places, loss, reg) -> Terms:
     total = float(weights.sum() if weights.size else len(answers))
     return Terms(answers, weights, pairs, places, total, loss.code, float(loss.shape), reg)
-
-
-def list_pairs(answers: np.ndarray, n_objects: int, sides: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct pairs of objects, and the rows of those of each answer, (m, sides)."""
-    most = min(sides * len(answers), n_objects * (n_objects + 1) // 2)
-    pairs, places = np.empty((most, 2), np.int32), np.empty((len(answers), sides), np.int32)
-    count = embedding.list_pairs(answers, n_objects, pairs, places)
-    return pairs[:count].copy(), places
 
 
 evaluate = embedding.evaluate

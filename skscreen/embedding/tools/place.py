@@ -1,6 +1,7 @@
 """Points of new objects from answers about them, with the known points where they are."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -71,10 +72,8 @@ class PlaceMixin(Fitted):
         if not len(new):
             raise ValueError("X must name at least one object that was in no answer of the fit.")
         # Sorted by name, even if the fit had no names.
-        try:
+        with suppress(TypeError):
             new = new[np.argsort(objects[new], kind="stable")]
-        except TypeError:
-            pass
         # Their points are behind those of the fit.
         n_fit = len(self.embedding_)
         places = np.arange(len(objects), dtype=np.int32)

@@ -24,7 +24,6 @@ class Conjoint(NamedTuple):
     second: np.ndarray  # (m, n_attributes): of the other
     weights: np.ndarray | None  # (m,): numbers of answers
     rows: np.ndarray  # (m,): of X
-    response: str  # the reading of y
 
 
 def learn_levels(table: Table, objects: Any) -> list[np.ndarray]:
@@ -58,12 +57,12 @@ def read_conjoint(table: Table, y: Any, levels: list[np.ndarray], response: str)
                        for part, known in zip(parts, levels, strict=True)], axis=1)  # fmt: skip
     rows, weights, chosen = np.arange(len(places)), None, np.zeros(len(places), dtype=np.int64)
     if y is not None:
-        choices, response = read_choices(y, table, [0, 1], response, ("sign", "count"))
+        choices, _ = read_choices(y, table, [0, 1], response, ("sign", "count"))
         weights, chosen = choices.weights, choices.options
         rows = rows if choices.rows is None else choices.rows
     one, two = np.moveaxis(places[rows], 2, 0)
     first = chosen[:, None] == 0
-    return Conjoint(np.where(first, one, two), np.where(first, two, one), weights, rows, response)
+    return Conjoint(np.where(first, one, two), np.where(first, two, one), weights, rows)
 
 
 def conjoint_design(

@@ -1,6 +1,6 @@
 """What y says: which of the options of each trial was chosen."""
 
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,13 +59,9 @@ def read_choices(
         return _as_told(said, table, options, response), response
     if said.names.dtype.kind == "b" and len(options) == 2:
         return _sign(said, table, options), "sign"
-    found, reasons = {}, []
     # Of more than two options only these say which one was chosen.
-    for name in readings or (READINGS if len(options) == 2 else ("position", "chosen")):
-        try:
-            found[name] = READINGS[name](said, table, options)
-        except Unreadable as error:
-            reasons.append(f"With response={name!r}: {error}")
+    readings = readings or (tuple(READINGS) if len(options) == 2 else ("position", "chosen"))
+    found, reasons = _tried(readings, said, table, options)
     if not found:
         # With scikit-learn's words for a y that is of no use.
         raise ValueError(
@@ -90,17 +86,27 @@ def read_choices(
     return first, "auto" if others else next(iter(found))
 
 
+def _tried(
+    readings: Iterable[str], y: Table, table: Table, options: list[int]
+) -> tuple[dict[str, Choices], list[str]]:
+    """Return what y says in each of the readings that are possible, and why others are not."""
+    found, reasons = {}, []
+    for name in readings:
+        try:
+            found[name] = READINGS[name](y, table, options)
+        except Unreadable as error:
+            reasons.append(f"With response={name!r}: {error}")
+    return found, reasons
+
+
 def _as_told(y: Table, table: Table, options: list[int], response: str) -> Choices:
     """Read y as the user says, or as the fit did."""
     try:
         return READINGS[response](y, table, options)
     except Unreadable as error:
-        others = []
-        for name in READINGS.keys() - {response}:
-            with suppress(Unreadable):
-                READINGS[name](y, table, options)
-                others.append(f"response={name!r}, {MEANINGS[name]}")
-        known = f" It can be with {', or with '.join(sorted(others))}."
+        found, _ = _tried(sorted(READINGS.keys() - {response}), y, table, options)
+        others = [f"response={name!r}, {MEANINGS[name]}" for name in found]
+        known = f" It can be with {', or with '.join(others)}."
         hint = known if others else _hint_of_codes(y, table, options)
         raise ValueError(
             f"y cannot be read with response={response!r}, given or found by fit: {error}{hint}"
@@ -343,10 +349,6 @@ def _check_two(options: list[int]) -> None:
         raise Unreadable(f"a row has {len(options)} options, not two: y may hold votes for each.")
 
 
-def _same(one: Choices, other: Choices) -> bool:
+def _same(one, other) -> bool:
     """Whether two readings give the same answers."""
-    if not np.array_equal(one.options, other.options):
-        return False
-    if one.weights is None or other.weights is None:
-        return one.weights is other.weights
-    return np.array_equal(one.weights, other.weights)
+    return all(map(np.array_equal, one, other))

@@ -1,6 +1,7 @@
 """Tables as people have them, read once: each cell becomes the code of a distinct name."""
 
 from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
 from numbers import Integral, Number
 from typing import Any, NamedTuple
 
@@ -296,10 +297,8 @@ def _hashed(cells: list, input_name: str):
         if values.dtype.kind in "biuf":
             return _factorised(values, input_name)
     if not any(missing):
-        try:
+        with suppress(TypeError):
             names = sorted(names)
-        except TypeError:
-            pass
     places = {name: code for code, name in enumerate(names)}
     codes = np.fromiter((places[cell] for cell in cells), dtype=np.int64, count=len(cells))
     return codes, array_of(names), np.array(missing)
