@@ -73,8 +73,7 @@ def triplets_from_oddoneout(
     >>> triplets_from_oddoneout([["cat", "dog", "car"]], ["car"]).tolist()
     [['cat', 'dog', 'car'], ['dog', 'cat', 'car']]
     """
-    table = _chosen_first(X, y, response, odd, columns)
-    return _odd_last(table)
+    return _odd_last(_chosen_first(X, y, response, odd, columns))
 
 
 def triplets_from_mostcentral(

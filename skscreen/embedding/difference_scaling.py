@@ -19,7 +19,6 @@ from skscreen.embedding.problem.answers import (
     Layout,
     check_total,
     learn_answers,
-    read_answers,
     usable_answers,
     weights_of,
 )
@@ -45,7 +44,7 @@ from skscreen.embedding.problem.scale import (
     sides_of,
 )
 from skscreen.embedding.scale_checks import ScaleChecksMixin
-from skscreen.embedding.tools.fitted import check_columns_of_fit, learn_columns
+from skscreen.embedding.tools.fitted import answers_after_fit, check_columns_of_fit, learn_columns
 from skscreen.embedding.verdict import warn_at_chance, warn_of_pivot, warn_one_sided
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
@@ -393,9 +392,9 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
             self.response_ = self.response
             learn_columns(self, X, table.codes.shape[1])
             return self._conjoint(table, y, sample_weight)
-        learn = partial(learn_objects, objects=self.objects, ordered=True)
+        learn = partial(learn_objects, ordered=True)
         answers, self.objects_, self.response_ = learn_answers(
-            X, y, sample_weight, Layout.of(self), learn, declared=self.objects is not None
+            X, y, sample_weight, Layout.of(self), self.objects, learn
         )
         n = len(self.objects_)
         _refuse_conjoint(answers.rows)
@@ -431,14 +430,11 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 
     def _agree(self, X, y, sample_weight, response) -> tuple[np.ndarray, np.ndarray | None]:
         """Whether answers agree, 1, 0 or -1, and their weights."""
-        check_columns_of_fit(self, X)
         if self.model != "difference":
+            check_columns_of_fit(self, X)
             judged = self._conjoint(read_table(X, self.columns), y, sample_weight)
             return np.sign(judged.design @ self.coef_).astype(np.int64), judged.weights
-        layout = Layout.of(self, response)
-        rows, weights, _ = read_answers(
-            X, y, sample_weight, layout, objects=self.objects_, strangers=True
-        )
+        rows, weights, _ = answers_after_fit(self, X, y, sample_weight, response)
         known = (rows < len(self.scale_)).all(axis=1)
         agree = np.zeros(len(rows), dtype=np.int64)
         agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])

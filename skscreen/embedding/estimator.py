@@ -28,7 +28,6 @@ from skscreen.embedding.problem.answers import (
 )
 from skscreen.embedding.problem.losses import TRAITS, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.embedding.problem.reading.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.solve import (
@@ -442,15 +441,14 @@ class OrdinalEmbedding(
         if n_objects is not None and not isinstance(n_objects, Integral):
             raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
         given = self.objects if n_objects is None else n_objects
-        learn, declared = partial(learn_objects, objects=given), given is not None
         answers, self.objects_, self.response_ = learn_answers(
-            X, y, sample_weight, Layout.of(self), learn, declared=declared
+            X, y, sample_weight, Layout.of(self), given
         )
         self.n_trials_ = _num_samples(X)
         learn_columns(self, X, answers.rows.shape[1])
         # Objects that are in no answer are no part of the problem.
         answers, compared = usable_answers(answers).compact(len(self.objects_))
-        if not declared:
+        if given is None:
             warn_uncompared(compared, self.objects_)
         return answers, compared
 

@@ -14,7 +14,6 @@ from skscreen import (
     next_queries,
 )
 from skscreen.embedding.problem.answers import Layout, learn_answers, usable_answers
-from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.metrics import noise_ceiling
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
@@ -24,7 +23,7 @@ FLIPPED = T[:, [0, 2, 1]]
 
 def read_answers(X, y=None, sample_weight=None, **layout):
     """As a fit does that is told no objects."""
-    return learn_answers(X, y, sample_weight, Layout(**layout), learn_objects, declared=False)[0]
+    return learn_answers(X, y, sample_weight, Layout(**layout))[0]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from scipy import sparse
 from skscreen.core.inputs import same_pairs
 from skscreen.embedding.problem.reading.columns import TELLING, check_columns
 from skscreen.embedding.problem.reading.objects import (
+    add_objects,
     are_positions,
     find_known,
+    learn_objects,
     refuse_codes,
     refuse_header,
     warn_alike,
@@ -136,12 +138,16 @@ def read_answers(
 
 
 def learn_answers(
-    X: Any, y: Any, sample_weight: Any, layout: Layout, learn: Callable[[Table], np.ndarray], *,
-    declared: bool | None = None,
+    X: Any, y: Any, sample_weight: Any, layout: Layout, objects: Any = None,
+    learn: Callable[[Table, Any], np.ndarray] = learn_objects,
 ) -> tuple[Answers, np.ndarray, str]:  # fmt: skip
-    """Read answers that tell the objects; return them, the objects, and the reading of y."""
+    """Read answers that tell the objects; return them, the objects, and the reading of y.
+
+    `objects` are those that the user, or to `add_objects` the fit, gives.
+    """
+    declared = None if learn is add_objects else objects is not None
     table, y, layout = read_columns(X, y, layout, declared=declared)
-    objects = learn(table)
+    objects = learn(table, objects)
     trials = _arranged(table, y, layout)
     return _answers(trials, find_known(table, objects), sample_weight), objects, trials.response
 

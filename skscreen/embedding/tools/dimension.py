@@ -4,7 +4,6 @@ import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,7 +23,6 @@ from skscreen.embedding.problem.answers import (
     read_groups,
     usable_answers,
 )
-from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.embedding.verdict import warn_misread
 
 
@@ -159,10 +157,7 @@ def embedding_dimension_test(
     alpha = check_scalar(
         alpha, "alpha", Real, min_val=0.0, max_val=1.0, include_boundaries="neither"
     )
-    learn, declared = partial(learn_objects, objects=model.objects), model.objects is not None
-    answers, objects, _ = learn_answers(
-        X, y, sample_weight, Layout.of(model), learn, declared=declared
-    )
+    answers, objects, _ = learn_answers(X, y, sample_weight, Layout.of(model), model.objects)
     answers = usable_answers(answers)
     if len(answers.rows) < cv:
         raise ValueError(

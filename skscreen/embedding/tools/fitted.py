@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, validate_data
 
-from skscreen.embedding.problem.answers import Answers
+from skscreen.embedding.problem.answers import Answers, Layout, read_answers
 
 
 class Fitted:
@@ -42,3 +42,12 @@ def check_columns_of_fit(model: Any, X: Any) -> None:
         return
     if model.columns is None or not set(model.columns) <= set(X.columns):
         _check_feature_names(model, X, reset=False)
+
+
+def answers_after_fit(
+    model: Any, X: Any, y: Any, sample_weight: Any, response: str, *, strangers: bool = True
+) -> Answers:
+    """Read answers about the objects of a fit, by their positions in it; strangers beyond them."""
+    check_columns_of_fit(model, X)
+    layout = Layout.of(model, response)
+    return read_answers(X, y, sample_weight, layout, objects=model.objects_, strangers=strangers)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,9 +62,8 @@ class PlaceMixin(Fitted):
         """
         check_is_fitted(self)
         check_columns_of_fit(self, X)
-        learn = partial(add_objects, objects=self.objects_)
         layout = Layout.of(self, self.response_)
-        answers, objects, _ = learn_answers(X, y, sample_weight, layout, learn)
+        answers, objects, _ = learn_answers(X, y, sample_weight, layout, self.objects_, add_objects)
         answers = usable_answers(answers)
         known = np.flatnonzero(self.compared_)
         new = np.setdiff1d(answers.rows, known)

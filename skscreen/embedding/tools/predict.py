@@ -10,11 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
 from skscreen.embedding.problem.answers import (
-    Answers,
     Layout,
     check_total,
     is_tensor,
-    read_answers,
     read_trials,
 )
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
@@ -23,7 +21,7 @@ from skscreen.embedding.problem.reading.objects import are_positions
 from skscreen.embedding.solvers.convex import certify
 from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
-from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
+from skscreen.embedding.tools.fitted import Fitted, answers_after_fit
 from skscreen.fitting.warning import warn_user
 
 
@@ -45,7 +43,8 @@ class PredictMixin(Fitted):
         """
         check_is_fitted(self)
         if X is not None:
-            named = np.unique(self._answers(X, strangers=False).rows)
+            answers = answers_after_fit(self, X, None, None, self.response_, strangers=False)
+            named = np.unique(answers.rows)
             new = self.objects_[named[~self.compared_[named]]]
             if len(new):
                 warn_user(
@@ -79,7 +78,7 @@ class PredictMixin(Fitted):
             if the two other objects are the closest pair, and -1 if they are not.
         """
         check_is_fitted(self)
-        rows = self._answers(X).rows
+        rows = answers_after_fit(self, X, None, None, self.response_).rows
         agree = self._agree(rows)
         if result_format is None:
             return agree
@@ -108,7 +107,7 @@ class PredictMixin(Fitted):
             Ties and objects that were in no answer of the fit count as disagreement.
         """
         check_is_fitted(self)
-        rows, weights, _ = self._answers(X, y, sample_weight)
+        rows, weights, _ = answers_after_fit(self, X, y, sample_weight, self.response_)
         check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
 
@@ -156,12 +155,6 @@ class PredictMixin(Fitted):
             for progress in solver(problem, X.copy(), Settings(tol=float(tol)), None):
                 best = max(best, progress.value * (1.0 - progress.dual_gap))
         return best
-
-    def _answers(self, X, y=None, sample_weight=None, *, strangers=True) -> Answers:
-        """Read answers after a fit: objects by their positions in it, strangers beyond them."""
-        check_columns_of_fit(self, X)
-        layout = Layout.of(self, self.response_)
-        return read_answers(X, y, sample_weight, layout, objects=self.objects_, strangers=strangers)
 
     def _agree(self, rows: np.ndarray) -> np.ndarray:
         n = len(self.embedding_)
