@@ -11,9 +11,6 @@ from skscreen.core.floats import SQUARABLE
 from skscreen.core.inputs import are_distances, check_format, in_format
 from skscreen.core.memory import check_memory
 
-# Measured bytes per triplet: its indices, drawn and arranged, and distances.
-_BYTES = 100
-
 _NOISE_MODELS = ("flips", "points", "distances")
 
 
@@ -89,7 +86,7 @@ def make_triplets(
     everything = isinstance(n_triplets, str) and n_triplets == "all"
     if not everything:
         n_triplets = int(check_scalar(n_triplets, "n_triplets", Integral, min_val=1))
-        check_memory(_BYTES * n_triplets, f"{n_triplets:,} triplets", "Use a smaller n_triplets.")
+        _check_memory(n_triplets, f"{n_triplets:,} triplets")
     every, draw = _questions(n, queries, landmarks, rng)
     gain = _gain(X, metric, noise if noise_model != "flips" else 0.0, noise_model, rng)
     if everything:
@@ -153,10 +150,7 @@ def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
         rows = _check_queries(queries, n)
         return lambda: rows, lambda size: rows[rng.randint(len(rows), size=size)]
     if landmarks is None:
-        return (
-            lambda: _all_questions(n, np.arange(n)),
-            lambda size: np.stack(_three_objects(n, size, rng), axis=1),
-        )
+        return lambda: _all_questions(n, np.arange(n)), lambda size: _three_objects(n, size, rng)
     chosen = _check_landmarks(landmarks, n, rng)
 
     def draw(size):
@@ -200,13 +194,18 @@ def _all_questions(n, chosen) -> np.ndarray:
     """Every object with every pair of others among the chosen ones."""
     size = len(chosen)
     total = n * size * (size - 1) // 2
-    check_memory(_BYTES * total, f"All {total:,} triplets", "Use a smaller n_triplets.")
+    _check_memory(total, f"All {total:,} triplets")
     j, k = np.triu_indices(size, 1)
     rows = np.empty((n, len(j), 3), dtype=np.int64)
     rows[:, :, 0] = np.arange(n)[:, None]
     rows[:, :, 1], rows[:, :, 2] = chosen[j], chosen[k]
     rows = rows.reshape(-1, 3)
     return rows[(rows[:, 0] != rows[:, 1]) & (rows[:, 0] != rows[:, 2])]
+
+
+def _check_memory(count: int, what: str) -> None:
+    # Measured bytes of each: its indices, drawn and arranged, and distances.
+    check_memory(100 * count, what, "Use a smaller n_triplets.")
 
 
 def _drawn(draw, gain, size) -> tuple[np.ndarray, np.ndarray]:
@@ -261,9 +260,9 @@ def _two_places(n, size, rng):
 
 
 def _three_objects(n, size, rng):
-    """Three different objects each, uniformly."""
+    """Three different objects in each row, uniformly."""
     i, j = _two_places(n, size, rng)
     # Skip i and j: numbers from the smaller one on move by one, from the larger one on by two.
     k = rng.randint(n - 2, size=size)
     k = k + (k >= np.minimum(i, j))
-    return i, j, k + (k >= np.maximum(i, j))
+    return np.stack([i, j, k + (k >= np.maximum(i, j))], axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import bdtrc
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen.embedding.problem.answers import Answers
+from skscreen.embedding.problem.answers import Answers, quadruplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins, wrong_share
 from skscreen.embedding.problem.reading.columns import TELLING
@@ -66,10 +66,7 @@ def warn_misread(model: Any) -> None:
 
 
 def _warn_rating(agree: np.ndarray, weights: Any) -> None:
-    """Warn where small numbers in y, read as few answers, rather say the reverse.
-
-    So do sliders and scales from one of two options to the other.
-    """
+    """Warn where small numbers in y, read as few answers, rather say the reverse, as of sliders."""
     if weights is None:
         return
     middle = 0.5 * (weights.min() + weights.max())
@@ -146,8 +143,7 @@ def warn_one_sided(rows: np.ndarray, response: str) -> None:
     """Warn where all answers to sorted rows say the same: that the higher pair differs more."""
     if len(rows) < TELLING:
         return
-    pairs = rows[:, [0, 1, 2, 3] if rows.shape[1] == 4 else [0, 1, 0, 2]].reshape(-1, 2, 2)
-    rises = np.diff(pairs.sum(axis=2), axis=1)
+    rises = np.diff(quadruplets(rows).reshape(-1, 2, 2).sum(axis=2), axis=1)
     if (rises > 0).all() or (rises < 0).all():
         read = " as numbers of answers, response='count'" if response == "count" else ""
         which = "higher" if rises[0] > 0 else "lower"

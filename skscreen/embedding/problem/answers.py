@@ -105,10 +105,7 @@ def read_trials(X: Any, y: Any, layout: Layout, *, declared: bool | None = None)
 def read_columns(
     X: Any, y: Any, layout: Layout, *, declared: bool | None
 ) -> tuple[Table, Any, Layout]:
-    """Read the columns of objects, and of a tensor of counts y and the layout, too.
-
-    Columns are checked if it is known whether the user has declared the objects.
-    """
+    """Read columns of objects, checked if `declared` by the user or not; of a tensor all three."""
     if is_tensor(X):
         if layout.choice:
             raise ValueError("X must be a table of trials, not a tensor.")
@@ -141,10 +138,7 @@ def learn_answers(
     X: Any, y: Any, sample_weight: Any, layout: Layout, objects: Any = None,
     learn: Callable[[Table, Any], np.ndarray] = learn_objects,
 ) -> tuple[Answers, np.ndarray, str]:  # fmt: skip
-    """Read answers that tell the objects; return them, the objects, and the reading of y.
-
-    `objects` are those that the user, or to `add_objects` the fit, gives.
-    """
+    """Read answers about objects to learn; return them, the objects, and the reading of y."""
     declared = None if learn is add_objects else objects is not None
     table, y, layout = read_columns(X, y, layout, declared=declared)
     objects = learn(table, objects)

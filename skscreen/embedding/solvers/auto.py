@@ -8,6 +8,7 @@ is kept out of the start; if it gets many of these wrong, they choose a stronger
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.solvers.descent import descend, steps_for
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
-
-# Share of wrong answers above which answers count as noisy.
-_NOISY = 0.04
 
 
 def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
@@ -39,7 +37,7 @@ def auto(
         rows, weights, part = problem.split(n_held_out)
         held_out = rows, weights
         passes = yield from _start(part, X, rng)
-        if wrong_share(X, *held_out, problem.loss) > _NOISY:
+        if _are_noisy(problem, X, *held_out):
             passes = yield from _choose_ridge(part, X, held_out, settings, passes)
             problem.reg = part.reg
     yield from lbfgs(problem, X, settings, passes=passes)
@@ -77,7 +75,7 @@ def _choose_ridge(
     rough = replace(settings, tol=max(settings.tol, 1e-3))
     ridges, low = problem.loss.traits.ridges, problem.reg
     rows, weights, _ = problem.split(len(held_out[0]))
-    if wrong_share(X, rows, weights, problem.loss) > _NOISY:
+    if _are_noisy(problem, X, rows, weights):
         # Not even the answers of the start agree. Without this much of a ridge, objects with few
         # answers are then flung far out, which the answers held out are too few to tell.
         low = max(low, ridges[0])
@@ -93,6 +91,11 @@ def _choose_ridge(
         best = error, reg, X.copy()
     _, problem.reg, X[:] = best
     return passes
+
+
+def _are_noisy(problem: EmbeddingProblem, X: np.ndarray, rows: np.ndarray, weights: Any) -> bool:
+    """Whether more of some answers are wrong than without noise."""
+    return wrong_share(X, rows, weights, problem.loss) > 0.04
 
 
 def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> np.ndarray:

@@ -60,10 +60,7 @@ def convex(
 
 
 def certify(problem: EmbeddingProblem, X: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Return F at X, a lower bound on F everywhere, in floating point too, and directions.
-
-    The bound is by slopes at X; the directions are those of new dimensions in which F falls.
-    """
+    """Return F at X, a proved lower bound of all F, and directions in which F falls."""
     terms, n = problem.terms, problem.n_objects
     value = problem.evaluate(X)[0]
     z = [-margins(X, terms.answers)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skscreen._compiled import embedding
-from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
 
@@ -63,8 +63,7 @@ def sgd(
     first = settings.step or problem.loss.traits.first_step
     rows = shuffled(problem, rng)
     passes, settled = yield from descend(problem, X, rows, n_steps, first, parts=20)
-    value = evaluate(X, problem.terms, problem.workspace(), np.empty_like(X))
-    yield Progress(passes + 1.0, value, 0.0, X, settled)
+    yield Progress(passes + 1.0, problem.evaluate(X)[0], 0.0, X, settled)
 
 
 def batch(

@@ -34,10 +34,7 @@ def learn_columns(model: Any, X: Any, width: int) -> None:
 
 
 def check_columns_of_fit(model: Any, X: Any) -> None:
-    """Raise where the columns of a frame are in another order than those of the fit.
-
-    Objects whose columns are named by label are found in any order.
-    """
+    """Raise where a frame has other columns than the fit; those named by label have any order."""
     if not hasattr(X, "columns") or X.shape[1] != model.n_features_in_:
         return
     if model.columns is None or not set(model.columns) <= set(X.columns):

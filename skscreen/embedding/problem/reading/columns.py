@@ -27,10 +27,10 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
     n_names, width = len(table.names), rows.shape[1]
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
     mixed = not are_numbers(table.names) and len({isinstance(one, str) for one in table.names}) > 1
-    reasons = _all_strangers(rows, counts, lead, mixed, declared)
+    reasons = _strangers(rows, counts, lead, mixed, declared)
     if width > 3:
         # If one of them is the choice, none leads.
-        others = _all_strangers(rows, counts, None, mixed, declared) if lead == 0 else reasons
+        others = _strangers(rows, counts, None, mixed, declared) if lead == 0 else reasons
         _refuse_choices(table, rows, set(others))
     if len(reasons) == width:
         raise ValueError(
@@ -55,33 +55,27 @@ def _first_of_each(rows: np.ndarray) -> np.ndarray:
     return np.unique(keys, return_index=True)[1]
 
 
-def _all_strangers(
+def _strangers(
     rows: np.ndarray, counts: np.ndarray, lead: int | None, mixed: bool, declared: bool
 ) -> dict[int, str]:
-    """Columns that seem to hold no objects, also beside the others of these; see `_strangers`."""
+    """Columns that seem to hold no objects, also beside the others of these, and why."""
     left, reasons = list(range(len(counts))), dict[int, str]()
     while len(left) >= min(3, len(counts)):
-        place = left.index(lead) if lead in left else None
-        found = _strangers(rows[:, left], counts[left], place, mixed, declared)
+        place, cells, part = left.index(lead) if lead in left else None, rows[:, left], counts[left]
+        apart, found = _apart(part, place, mixed), dict[int, str]()
+        # Those of declared objects may have none in common, but not one alone of many.
+        if not declared or (len(part) > 3 and len(apart) == 1):
+            found = dict.fromkeys(apart, "has hardly any value in common with the others")
+        unlike = [column for column in _unlike(cells, part) if column not in (*apart, place)]
+        found |= dict.fromkeys(unlike, "has the values of the others in other shares")
+        if not found:
+            by_chance = "names objects of its own row as often as by chance"
+            found = dict.fromkeys(_repeating_by_chance(cells, part), by_chance)
         if not found:
             break
         reasons |= {left[place]: what for place, what in found.items()}
         left = [column for column in left if column not in reasons]
     return reasons
-
-
-def _strangers(
-    rows: np.ndarray, counts: np.ndarray, lead: int | None, mixed: bool, declared: bool
-) -> dict[int, str]:
-    """Columns that seem to hold no objects, and why; see `check_columns`."""
-    apart, found = _apart(counts, lead, mixed), dict[int, str]()
-    # Those of declared objects may have none in common, but not one alone of many.
-    if not declared or (len(counts) > 3 and len(apart) == 1):
-        found = dict.fromkeys(apart, "has hardly any value in common with the others")
-    unlike = [column for column in _unlike(rows, counts) if column not in (*apart, lead)]
-    found |= dict.fromkeys(unlike, "has the values of the others in other shares")
-    by_chance = "names objects of its own row as often as by chance"
-    return found or dict.fromkeys(_repeating_by_chance(rows, counts), by_chance)
 
 
 def _apart(counts: np.ndarray, lead: int | None, mixed: bool) -> list[int]:
