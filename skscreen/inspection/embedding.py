@@ -155,15 +155,16 @@ class EmbeddingDisplay(Display):
         share = 1.0
         if points.shape[1] > 2:
             layers, share = _in_plane(layers)
+        objects: list[Any] = getattr(estimator, "objects_", np.arange(len(points))).tolist()
         every_name = isinstance(names, str) and names == "all"
         if isinstance(names, str):
             if names not in ("fit", "all"):
                 raise ValueError(
                     f"`names` must be 'fit', 'all', None or a name for each object, got {names!r}."
                 )
-            names = _names_of(estimator)
-        pictures = None if images is None else _read_images(images, estimator, len(points))
-        objects = getattr(estimator, "objects_", np.arange(len(points))).tolist()
+            # Positions are no names.
+            names = None if objects == list(range(len(objects))) else objects
+        pictures = None if images is None else _read_images(images, objects)
         names = in_order(names, objects, "`names`")
         classes = in_order(classes, objects, "`classes`")
         reference = in_order(_points_of(reference), objects, "`reference`")
@@ -265,14 +266,6 @@ def _in_rows(
     return points, reference, ellipses
 
 
-def _names_of(estimator: Any) -> Sequence | None:
-    """Names of the objects, if they are more than their positions."""
-    objects = getattr(estimator, "objects_", None)
-    if objects is None or np.array_equal(objects, np.arange(len(objects))):
-        return None
-    return objects.tolist()
-
-
 def _points_of(reference: Any) -> Any:
     """Return the points of an embedding by the names of its objects; anything else as it is."""
     if not hasattr(reference, "embedding_"):
@@ -348,16 +341,15 @@ def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
     return axes * sizes[:, None, :]
 
 
-def _read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
-    """Return a picture for each of n objects, from a folder, files or arrays, perhaps by name."""
-    objects = np.asarray(getattr(estimator, "objects_", np.arange(n))).tolist()
+def _read_images(images: Any, objects: list) -> list[np.ndarray]:
+    """Return a picture for each of the objects, from a folder, files or arrays by name or not."""
     if isinstance(images, (str, PathLike)):
         images = _files(Path(images), objects)
     images = in_order(images, objects, "`images`")
     images = list(images) if hasattr(images, "loc") else images
-    if not isinstance(images, Sequence | np.ndarray) or len(images) != n:
+    if not isinstance(images, Sequence | np.ndarray) or len(images) != len(objects):
         count = len(images) if hasattr(images, "__len__") else "no"
-        raise ValueError(f"`images` has {count} entries, but there are {n} objects.")
+        raise ValueError(f"`images` has {count} entries, but there are {len(objects)} objects.")
     return [_picture(image, k) for k, image in enumerate(images)]
 
 

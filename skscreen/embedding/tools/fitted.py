@@ -20,7 +20,6 @@ class Fitted:
     answers_: Answers
     response_: str
     reg_: float
-    n_features_in_: int
 
 
 def learn_columns(model: Any, X: Any, width: int) -> None:
