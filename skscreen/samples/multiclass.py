@@ -26,10 +26,6 @@ class _Classes:
     n_variables: int  # dual variables of all problems
     what: str  # there is a problem for each
 
-    def signs(self, problem: int) -> np.ndarray:
-        """Return the signs, +1 or -1, of the samples of a problem."""
-        raise NotImplementedError
-
     @property
     def content(self) -> tuple:
         """All that the problems depend on beside the samples and the loss."""

@@ -330,7 +330,6 @@ def learn(
     model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
 ) -> BaseSVM:
     """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
-    problem.division.check(problem.X.shape[1])
     is_joint, solutions = model.multi_class == "crammer_singer", []
     n_problems = 1 if is_joint else problem.division.n_problems
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
@@ -438,9 +437,11 @@ def _sizes(data: TrainingSet, division: Division, solutions, found, learned: dic
     if kernel.name == "precomputed":
         rows = learned["support_"]
         lengths[found] = np.abs(data.X[rows, rows]).max(initial=0.0)
-    else:
+    elif kernel.name in WITH_LENGTHS:
         vectors = learned["support_vectors_"]
         lengths[found] = kernel.lengths(vectors, vectors)
+    else:
+        lengths[found] = 1.0
     sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
     return {
         "_one_against_one": isinstance(division, OneVsOne), "_present": labels.present,

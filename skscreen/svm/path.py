@@ -349,7 +349,6 @@ def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callb
     # for all C together.
     X, y, sample_weight = given
     problem = build(model, X, y, sample_weight, once=kind is SVRPath and model.kernel == "rbf")
-    problem.division.check(problem.X.shape[1])
     if isinstance(model, ScreenedLinearSVC):
         if grid is None:
             raise ValueError(

@@ -35,9 +35,6 @@ _EXACT = 32.0
 # Relative error of an objective, by margins, from which on these are computed more precisely.
 _LAST_DIGIT = 1e-9
 
-# Margins of a sum of samples are recomputed after changes of this many times its length.
-_MOST_SUMMED = 4.0
-
 
 Samples = LinearSamples | KernelSamples
 
@@ -87,15 +84,6 @@ class SamplePathSolver:
     def _begins(self) -> FirstPiece:
         return FirstPiece(self.samples, self._losses, self._signs)
 
-    @cached_property
-    def _targets(self) -> "_TargetMargins":
-        return _TargetMargins(self.samples, self._weights)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of dual variables."""
-        return self.samples.n
-
     @property
     def C_min(self) -> float:
         """Up to this C the solution is proportional to C; 0 if not known. See `FirstPiece`."""
@@ -123,10 +111,6 @@ class SamplePathSolver:
             norms, known.margins, known.alpha, losses, signs, b, rounding=known.rounding,
             apart=known.apart,
         )  # fmt: skip
-
-    def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
-        """Return codes by bounds on the margins without a free intercept."""
-        return HingeTerms(losses, self._signs).decide(extremes, codes)
 
     def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
         """Solve for one C, from dual variables `start` or from the solution for another C."""
@@ -177,7 +161,8 @@ class SamplePathSolver:
             return solution
         began, losses = time.perf_counter(), self._losses.at(known.C)
         last = self._reference(known, losses)
-        codes = self._decide(ball_test(gap_ball(last), last.norms), losses, known.codes)
+        extremes = ball_test(gap_ball(last), last.norms)
+        codes = HingeTerms(losses, self._signs).decide(extremes, known.codes)
         seconds = time.perf_counter() - began
         event = screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / known.C)
         history, seconds = (*solution.history, event), solution.seconds + seconds
@@ -265,8 +250,8 @@ class SamplePathSolver:
             else:
                 known = self._reference(nearest, self._losses.at(nearest.C))
                 rho = C / nearest.C
-                extremes = self._test(self._bound, known, rho, C)
-            codes = self._decide(extremes, losses)
+                extremes = self._test(self._bound, known, rho)
+            codes = HingeTerms(losses, self._signs).decide(extremes)
             if self._signs is not None:
                 codes = decide(*compare_at(known, rho, self.samples), codes, losses)
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, losses.caps, start))
@@ -304,15 +289,14 @@ class SamplePathSolver:
         start = np.where(at_bound, caps, np.minimum(alpha, caps))
         return start, below.margins + share * (above.margins - below.margins)
 
-    def _test(self, bound: Bound, known: Reference, rho: float, C: float) -> Extremes:
+    def _test(self, bound: Bound, known: Reference, rho: float) -> Extremes:
         # "ball1" first, as the others cost a product with the whole kernel matrix. For losses with
         # shifts the dual variables that belong to w are those of "ball1".
         if not self._on_path or self._losses.smooth:
             bound = one_ball
 
         def products(target: np.ndarray) -> tuple[np.ndarray, float]:
-            margins, summed = self._targets.margins(target / (C * self._weights))
-            return C * margins, C * summed
+            return self.samples.q_dot(target), float(target @ self.samples.norms)
 
         return bound(known, rho, products)
 
@@ -333,28 +317,6 @@ def _measured(
     # Sums have rounding errors.
     gap = slackness + 0.5 * apart**2 + 4.0 * EPS * primal
     return replace(solution, certificate=Certificate(primal, dual, gap), apart=apart)
-
-
-class _TargetMargins:
-    """Margins of sum_i s_i weights_i z_i for shares s that change little from C to C."""
-
-    def __init__(self, samples: Samples, weights: np.ndarray):
-        self._samples, self._weights = samples, weights
-        self._shares = self._margins = np.zeros(weights.size)
-        self._summed = 0.0
-
-    def margins(self, shares: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the margins, and the sum of the lengths of all vectors added up for them."""
-        lengths = self._weights * self._samples.norms
-        if self._summed > _MOST_SUMMED * float(lengths @ shares):
-            self._shares = self._margins = np.zeros(shares.size)
-            self._summed = 0.0
-        change = self._weights * (shares - self._shares)
-        if change.any():
-            self._margins = self._margins + self._samples.q_dot(change)
-            self._summed += float(np.abs(change) @ self._samples.norms)
-        self._shares = shares
-        return self._margins, self._summed
 
 
 def eps_limit(solution: SampleSolution, eps: float) -> float:

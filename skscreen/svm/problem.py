@@ -80,6 +80,7 @@ class SVMProblem:
     """
 
     def __init__(self, data: TrainingSet, settings: Settings, shared: KernelMatrices | None = None):
+        data.division.check(data.X.shape[1])
         self.data, self.X, self.kernel = data, data.X, data.kernel
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
@@ -206,12 +207,13 @@ class SVMProblem:
     ) -> SampleSolution:
         """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
         samples, signs = self._samples(problem), self.division.signs(problem)
-        solver = samples.path_solver(signs, self.losses(problem), spent=spent)
+        losses = self.losses(problem)
+        solver = samples.path_solver(signs, losses, spent)
         if start is not None and (self._stored is not None or not samples.by_rows):
             solver.recall(C, start, None, solver.C_min)
             start = None
         elif start is None and self._stored is not None:
-            for known in self._stored.neighbours(problem, C, solver.n_variables):
+            for known in self._stored.neighbours(problem, C, losses.caps.size):
                 solver.recall(*known)
         solution = solver.solve(C, tol, start)
         if self._stored is not None:
@@ -235,11 +237,10 @@ class SVMProblem:
         That is one-vs-rest, for squared hinges, on wide and sparse rows.
         """
         settings = self._settings
-        if self._stored is not None or self.division.n_problems < 3 or math.isinf(C):
+        is_limited = settings.max_iter is not None or settings.solver != "auto"
+        if self._stored is not None or is_limited or math.isinf(C):
             return None
-        if isinstance(self.division, OneVsOne) or settings.max_iter is not None:
-            return None
-        if settings.solver != "auto":
+        if isinstance(self.division, OneVsOne) or self.division.n_problems < 3:
             return None
         return self._samples(0).start_together(self.labels.codes, self.losses(0).at(C), tol)
 

@@ -125,12 +125,7 @@ class SampleSet:
         """Make what problems share, before threads ask for it."""
         _ = self._linear_samples if self.by_rows else self._gram
 
-    def path_solver(
-        self,
-        signs: np.ndarray | None,
-        losses: SampleLosses,
-        spent: int = 0,
-    ) -> Any:
+    def path_solver(self, signs: np.ndarray | None, losses: SampleLosses, spent: int = 0) -> Any:
         """Return a `SamplePathSolver` or the like; without `signs` (n,) samples stand twice.
 
         `spent` are steps for one value of C that others have taken already.

@@ -33,7 +33,6 @@ class UncertifiedSolver:
 
     def __init__(self, K: np.ndarray, signs, losses: SampleLosses, max_iter: int | None):
         self._K, self._signs, self._losses, self._max_iter = K, signs, losses, max_iter
-        self.n_variables = losses.caps.size
 
     @property
     def C_start(self) -> float:

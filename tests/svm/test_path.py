@@ -14,7 +14,9 @@ from svm_reference import free_optimum, optimum, primal
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 from skscreen.core.threads import n_threads
 from skscreen.inspection import PathDisplay, ScreeningDisplay
+from skscreen.svm import path_solver
 from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.solvers.hinge import HingeTerms
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
@@ -293,12 +295,13 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
 def test_a_contradicted_decision_is_taken_back(monkeypatch):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
 
-    def wrong(self, extremes, losses, codes=None):
-        found = np.zeros(losses.caps.size, dtype=np.int8)
-        found[:40] = 1
-        return found
+    class Wrong(HingeTerms):
+        def decide(self, extremes, codes=None):
+            found = np.zeros(self.losses.caps.size, dtype=np.int8)
+            found[:40] = 1
+            return found
 
-    monkeypatch.setattr(SamplePathSolver, "_decide", wrong)
+    monkeypatch.setattr(path_solver, "HingeTerms", Wrong)
     path = svc_path(X, y, Cs=[0.01, 0.02], kernel="linear", intercept="penalised")
     assert "repair" in path.screening_history["where"]
     assert np.all(path.converged)

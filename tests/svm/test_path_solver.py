@@ -6,27 +6,11 @@ from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.path_solver import SamplePathSolver, _TargetMargins
+from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 
 RNG = np.random.default_rng(1)
-
-
-def test_margins_of_changing_sets_stay_those_of_their_sum():
-    samples = LinearSamples(RNG.normal(size=(40, 5)), np.where(RNG.random(40) < 0.5, -1, 1), 1.0)
-    weights = RNG.uniform(0.5, 2.0, 40)
-    targets, shares = _TargetMargins(samples, weights), RNG.random(40).round()
-    restarts, last = 0, np.inf
-    for _ in range(60):
-        shares = np.where(RNG.random(40) < 0.1, 1.0 - shares, shares)
-        shares[RNG.integers(40)] = RNG.random()
-        margins, summed = targets.margins(shares)
-        expected = samples.q_dot(shares * weights)
-        np.testing.assert_allclose(margins, expected, rtol=0.0, atol=1e-14 * summed)
-        assert summed >= (1.0 - 1e-12) * (shares * weights) @ samples.norms
-        restarts, last = restarts + (summed < last), summed
-    assert restarts > 1
 
 
 def test_the_closed_form_is_taken_where_it_is_certified_only():

@@ -8,10 +8,9 @@ intercept (0 for none), everything a solver asks of samples is in
 A `Gram` knows no labels: the problems of one-vs-rest share it.
 """
 
-from collections.abc import Callable, Hashable
 from functools import cached_property
 from math import fsum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -43,16 +42,6 @@ from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 BY_BLOCKS = 2000
 
 
-class Shared(Protocol):
-    """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
-
-    def kernel(self, key: Hashable, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return the kernel matrix that a key names: known, or computed."""
-
-    def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]) -> np.ndarray | None:
-        """Return the same of n squared distances, or None where they are not worth their memory."""
-
-
 class Gram:
     """The matrix of a kernel on samples X (n, d); of the kernel "precomputed" X is the matrix.
 
@@ -60,13 +49,13 @@ class Gram:
     computed in tiles as they are needed (see `kernel_blocks`). So it is for more than `BY_BLOCKS`
     samples where one problem is solved for one C (`once`), as computing the matrix takes longer
     than solving; unless it is next to a unit matrix. A kernel that is not positive semi-definite is
-    refused: its problems are not convex, and nothing could be certified.
+    refused: its problems are not convex, and nothing could be certified. `shared` is what keeps
+    matrices of these samples for other kernels too, see `fitting.kept_matrices`.
     """
 
     def __init__(
-        self, X, kernel: Kernel, *, cache_size: float = 1000, shared: Shared | None = None,
-        once: bool = False,
-    ):  # fmt: skip
+        self, X, kernel: Kernel, *, cache_size: float = 1000, shared: Any = None, once: bool = False
+    ):
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.n = kernel, self.X.shape[0]
         # A block of these samples tells what kind of matrix it is part of.
@@ -156,13 +145,9 @@ class Gram:
         return out, 2.0 * EPS * float(np.linalg.norm(c * roots[I])) * roots[J]
 
     def block(
-        self,
-        I: np.ndarray,
-        J: np.ndarray,
-        out: np.ndarray,
-        own: tuple[np.ndarray, np.ndarray] | None = None,
+        self, I: np.ndarray, J: np.ndarray, out: np.ndarray, own: tuple | None = None,
         factor: float = 1.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write factor (K_ij - own_i - own_j) to the first columns of `out`; own = (I's, J's)."""
         if self.whole is not None:
             left, right = (np.zeros(I.size), np.zeros(J.size)) if own is None else own
@@ -292,13 +277,9 @@ class Places:
         return values[place[asked]], errors[place[asked]]
 
     def block(
-        self,
-        I: np.ndarray,
-        J: np.ndarray,
-        out: np.ndarray,
-        own: tuple[np.ndarray, np.ndarray] | None = None,
+        self, I: np.ndarray, J: np.ndarray, out: np.ndarray, own: tuple | None = None,
         factor: float = 1.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write kernel values to the first columns of `out`, see `Gram.block`."""
         self._gram.block(self._rows[I], self._rows[J], out, own, factor)
 

@@ -147,7 +147,7 @@ class Kernel:
     def lengths(self, X: Any, support_vectors: Any) -> np.ndarray:
         """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores."""
         n = X.shape[0]
-        if self.name not in WITH_LENGTHS or support_vectors.shape[0] == 0:
+        if support_vectors.shape[0] == 0:
             return np.ones(n)
         if sparse.issparse(X):
             squares = squared_norms(flat_rows(X), n)
@@ -239,7 +239,10 @@ def gamma_value(gamma: str | float, X: Any, weights: np.ndarray) -> float:
 
 def gamma_grid(gammas: Any) -> list[float | str]:
     """Return the values of gamma that a list means, or refuse it; "scale" and "auto" stay."""
-    found = [gamma if isinstance(gamma, str) else _number(gamma) for gamma in list(gammas)]
+    try:
+        found = [gamma if isinstance(gamma, str) else float(gamma) for gamma in gammas]
+    except (TypeError, ValueError):
+        found = []
     known = [g in ("scale", "auto") if isinstance(g, str) else 0.0 < g < np.inf for g in found]
     if not known or not all(known):
         raise ValueError(
@@ -247,11 +250,3 @@ def gamma_grid(gammas: Any) -> list[float | str]:
             f"'auto', got {gammas!r}."
         )
     return found
-
-
-def _number(value) -> float:
-    """Return a number, NaN for what is none."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return np.nan

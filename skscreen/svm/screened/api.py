@@ -170,19 +170,17 @@ def screen_samples(
     given = {
         "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "loss": loss,
         "intercept_scaling": intercept_scaling, "class_weight": class_weight,
+        "intercept": intercept, "multi_class": multi_class,
     }  # fmt: skip
     known = as_known(reference, _num_samples(X))
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
-    mode = intercept or settings.pop("intercept", None)
-    settings.pop("intercept", None)
+    mode, division_name = (settings.pop(name, None) for name in ("intercept", "multi_class"))
     if mode is None or "kernel" not in settings:
         raise ValueError(
             "kernel and intercept must be named where reference is no estimator; for SVC: "
             "screen_samples(X, y, C, reference=alpha, kernel='rbf', gamma=..., intercept='free')."
         )
-    division_name = multi_class or settings.pop("multi_class", None)
-    settings.pop("multi_class", None)
     model = ScreenedSVC(
         C=float(C), fit_intercept=mode != "none", cache_size=cache_size, indefinite="error",
         intercept="free" if mode == "free" else "penalised", random_state=0, **settings,

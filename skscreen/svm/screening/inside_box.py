@@ -18,13 +18,15 @@ Every such sample bounds the margins of all others; the best of these bounds is 
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
 from skscreen._compiled import svm as loops
 from skscreen.core.floats import EPS
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
 from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, scaled_gap_ball
 from skscreen.svm.screening.rules import Extremes
 
@@ -38,15 +40,6 @@ _LIMIT_SLACK = 1.0 + 1e-6
 _ROUNDING = 8.0
 
 
-class Products(Protocol):
-    """Samples with their inner products and the relative errors of these."""
-
-    error: float
-
-    def products(self, index: np.ndarray) -> np.ndarray:
-        """Return <z_i, z_j> of some samples i with all samples j."""
-
-
 @dataclass(frozen=True)
 class Inside:
     """Samples inside their box (k,), with limits on their margins (k,) at the optimum."""
@@ -56,7 +49,9 @@ class Inside:
     most: np.ndarray
 
 
-def compare_at(reference: Reference, rho: float, samples: Products) -> Extremes:
+def compare_at(
+    reference: Reference, rho: float, samples: LinearSamples | KernelSamples
+) -> Extremes:
     """Bound the margins at bounds rho times those of a reference with labels; see `compare`."""
     losses = reference.losses.at(rho)
     # Errors of squared lengths, for dual variables of up to twice the size.

@@ -131,14 +131,15 @@ class Engine:
 
     def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
         """Whether steps are used up, or a pass did too little and `double` precision is no help."""
-        used_up = self.sets.n_steps >= self.sets.max_steps
-        if used_up or before is None:
-            return used_up
+        if self.sets.n_steps >= self.sets.max_steps:
+            return True
+        if before is None or view.gap <= most:
+            return False
         # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
         # by more than to the primal value of beta = 0, perhaps far below that of the point.
         dual = before.primal - before.gap
         risen, left = view.primal - view.gap - dual, float(box.losses(box.target).sum()) - dual
-        if view.gap <= most or risen >= _RISEN * min(before.gap, left):
+        if risen >= _RISEN * min(before.gap, left):
             return False
         return not (double and self.sets.sharpen())
 

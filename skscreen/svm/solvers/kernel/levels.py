@@ -88,16 +88,12 @@ def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, Box]:
 
 def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.ndarray:
     """Return beta at its bounds by the sign of g, and linear in g for |g| < band."""
-    width = box.high - box.low
-
-    def point(b: float) -> np.ndarray:
-        return box.low + np.clip(0.5 + 0.5 * (g - b) / band, 0.0, 1.0) * width
-
-    if total is None:
-        return point(0.0)
-    # For this sum g is shifted by a constant, found by bisection.
-    low, high = g.min() - band, g.max() + band
+    width, (low, high) = box.high - box.low, (g.min() - band, g.max() + band)
+    # For a sum of `total` g is shifted by a constant, found by bisection.
     for _ in range(40):
-        b = 0.5 * (low + high)
-        low, high = (b, high) if point(b).sum() > total else (low, b)
-    return box.balanced(point(b))
+        b = 0.0 if total is None else 0.5 * (low + high)
+        beta = box.low + np.clip(0.5 + 0.5 * (g - b) / band, 0.0, 1.0) * width
+        if total is None:
+            break
+        low, high = (b, high) if beta.sum() > total else (low, b)
+    return box.balanced(beta)

@@ -61,11 +61,6 @@ def solve_kernel(
     but the full certificate is what decides. `max_iter` limits steps of SMO and Newton's method
     together. `exact` asks for all margins in double precision, as starts and references for other C
     have them.
-
-    References
-    ----------
-    K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi. Safe sample screening for support vector
-    machines. arXiv:1401.6740, 2014.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
