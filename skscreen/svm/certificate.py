@@ -20,9 +20,6 @@ import numpy as np
 from skscreen._compiled import svm as loops
 from skscreen.samples.losses import SampleLosses
 
-# Relative tolerances below which the primal value has to be known precisely.
-_FINE = 1e-6
-
 
 @dataclass(frozen=True)
 class View:
@@ -138,7 +135,7 @@ def certify(
         if better is None:
             break
         matters = (parts > 0.0) & (not small)
-        if view.gap >= view.primal or tol < _FINE:
+        if view.gap >= view.primal or tol < 1e-6:
             # The primal value is needed precisely.
             matters |= losses > 0.0
         J = np.flatnonzero(matters & ~point.exact)

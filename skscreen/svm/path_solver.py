@@ -26,16 +26,6 @@ from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Samples up to which, and tolerances from which on, solutions by kernel values are polished.
-_FEW, _MANY_DIGITS = 1000, 1e-8
-
-# Errors of margins that solvers take for exact ones, in EPS sum(alpha |z|) |z_i|.
-_EXACT = 32.0
-
-# Relative error of an objective, by margins, from which on these are computed more precisely.
-_LAST_DIGIT = 1e-9
-
-
 Samples = LinearSamples | KernelSamples
 
 # `solve_linear` or `solve_kernel`.
@@ -177,7 +167,7 @@ class SamplePathSolver:
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
         solution = self._solve(self.samples, losses, **how)
-        if solution.w is None and tol > _MANY_DIGITS and self.samples.n > _FEW:
+        if solution.w is None and tol > 1e-8 and self.samples.n > 1000:
             return solution
         polished = polish(self.samples, losses, solution, self._signs)
         if solution.w is None and polished is solution:
@@ -193,7 +183,7 @@ class SamplePathSolver:
         # Sums of slacknesses have rounding errors of their own.
         effect = max(view.gap - box.view(beta, f).gap, 0.0)
         gap = found.gap + effect
-        unsure = gap > tol * found.primal or effect > _LAST_DIGIT * found.primal
+        unsure = gap > tol * found.primal or effect > 1e-9 * found.primal
         if isinstance(self.samples, LinearSamples) and solution.w is not None and unsure:
             solution = _measured(self.samples, solution, solution.w, losses)
             found, gap = solution.certificate, solution.certificate.gap
@@ -259,8 +249,8 @@ class SamplePathSolver:
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
-        length = float(nearest.alpha @ self.samples.norms)
-        exact = nearest.rounding <= _EXACT * EPS * length
+        # Solvers take margins with such errors for exact ones.
+        exact = nearest.rounding <= 32.0 * EPS * float(nearest.alpha @ self.samples.norms)
         return start, margins if exact else None, codes
 
     def _scaled(self, known: _Known, C: float, caps: np.ndarray):

@@ -45,9 +45,6 @@ from skscreen.svm.stored import StoredFit, is_worth_keeping
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
-# Samples up to which one call solves all one-vs-one problems, and that of two classes.
-_FEW, _SMALL = 2000, 1000
-
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
 
@@ -93,7 +90,7 @@ class SVMProblem:
         one_vs_one = isinstance(data.division, OneVsOne)
         alone = settings.once and data.division.n_problems == 1
         # One compiled call solves few samples faster than what shares work between fits.
-        few = _FEW if one_vs_one else _SMALL if alone else 0
+        few = 2000 if one_vs_one else 1000 if alone else 0
         is_small = has_blocks and self.labels.rows.size <= few
         self._content: str | None = None
         self._stored: StoredFit | None = None

@@ -48,10 +48,8 @@ _POWER_AND_SUM = 32.0
 _EXPONENT, _EXPONENT_SINGLE = (3.0, 24.0), (2.0, 16.0)
 # The same in single precision, by the number of groups of four features.
 _EXPONENT_IN_GROUPS = (2.0, 9.0)
-# Errors of kernel values by differences: for each feature and of all, and times |a| + |a'|.
-_A_FEATURE, _ROWS = (0.4, 3.0), 1.5
-# Products of errors with each other; what powers of two are cut off at.
-_SECOND_ORDER, _TINIEST = 1.05, 2.0**-125
+# Products of errors with each other.
+SECOND_ORDER = 1.05
 
 
 # How far a sample is from the centre.
@@ -113,7 +111,7 @@ class RBFRows:
             unit * single,
         )
         errors = 0.5 * unit * _POWER_AND_SUM + exponents * self.squares[index]
-        return np.where(self.very_far[index], np.inf, _SECOND_ORDER * errors)
+        return np.where(self.very_far[index], np.inf, SECOND_ORDER * errors)
 
     def kinds(self, index: np.ndarray) -> list[tuple[int, np.ndarray | slice]]:
         """Return how far from the centre samples are, and which ones of them."""
@@ -206,7 +204,8 @@ class RBFBlocks:
         # Rows that are added up at once have weights of one sign, and about the same length.
         order = np.lexsort((self.A.squares[I], c > 0.0))
         I, c = I[order], np.asarray(c, np.float64)[order] / unit
-        out, errors = np.zeros(J.size), np.full(J.size, _TINIEST * float(np.abs(c).sum()))
+        # Powers of two are cut off there.
+        out, errors = np.zeros(J.size), np.full(J.size, 2.0**-125 * float(np.abs(c).sum()))
         kinds = self.B.kinds(J)
         for left, rows in self.A.kinds(I) if I.size and J.size else ():
             for right, columns in kinds:
@@ -248,9 +247,10 @@ class RBFBlocks:
         left, right = A.right(I, True)[:, :d], lambda J: B.right(J, True)[:, :d]
         values, errors = total.of_tiles(left, J, right, _squared_distances)
         lengths, weights = np.sqrt(B.squares[J]), total.weights
-        each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
+        # Of differences, in units: for each feature and of all, and times |a| + |a'|.
+        each = 0.4 * d + 3.0 + 1.5 * lengths
         lengths = float(weights @ np.sqrt(A.squares[I]))
-        return values, errors + UNIT * (each * weights.sum() + _ROWS * lengths)
+        return values, errors + UNIT * (each * weights.sum() + 1.5 * lengths)
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
@@ -354,7 +354,7 @@ class _Total:
         self.n_negative, unit = int(np.count_nonzero(c <= 0.0)), UNIT if double else UNIT_SINGLE
         # |b|^2, and units of errors.
         self.own, self.other = own, B.squares[J]
-        self.bound = (_SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
+        self.bound = (SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
         self.values, self.errors = np.zeros(J.size), np.zeros(J.size)
 
     def of_tiles(self, left, J, right, exponents) -> tuple[np.ndarray, np.ndarray]:
@@ -399,7 +399,7 @@ class ComputedBlocks:
                 out[columns] += c[rows] @ self._compute(I[rows], J[columns])
         terms = min(I.size, _TILE) + I.size / _TILE + 1.0
         relative = self._relative + UNIT * terms
-        return out, relative * _SECOND_ORDER * float(np.abs(c) @ roots[I]) * roots[J]
+        return out, relative * SECOND_ORDER * float(np.abs(c) @ roots[I]) * roots[J]
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`."""

@@ -20,14 +20,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from skscreen.samples.kernels.kernel_blocks import UNIT, UNIT_SINGLE, parted, product_in_parts
+from skscreen.samples.kernels.kernel_blocks import (
+    SECOND_ORDER,
+    UNIT,
+    UNIT_SINGLE,
+    parted,
+    product_in_parts,
+)
 
 # Rows whose weighted sum is in the precision of a tile: those of a tile are a multiple of them.
 _SUMMED = 32
-
-# In units: errors of an inner product beside those of its terms, and of a power; of weights and
-# of sums of `_SUMMED` rows. Products of errors with each other.
-_PRODUCT_AND_POWER, _WEIGHTS_AND_SUM, _SECOND_ORDER = 9.0, 42.0, 1.05
 
 
 class PolyRows:
@@ -99,9 +101,11 @@ class PolyBlocks:
         scaled = (weights / size).astype(np.float64 if double else np.float32)
         for rows, columns, T in self._powers(I, J, double):
             out[columns] += _sums(scaled[rows], T)
-        unit, terms = UNIT if double else UNIT_SINGLE, self.A.terms + _PRODUCT_AND_POWER
-        relative = unit * (self.A.degree * terms + _WEIGHTS_AND_SUM)
-        relative = _SECOND_ORDER * (relative + UNIT * (I.size / _SUMMED + 1.0))
+        # In units: an inner product has 9 beside those of its terms, and of a power; weights, and
+        # sums of `_SUMMED` rows, have 42.
+        unit, terms = UNIT if double else UNIT_SINGLE, self.A.terms + 9.0
+        relative = unit * (self.A.degree * terms + 42.0)
+        relative = SECOND_ORDER * (relative + UNIT * (I.size / _SUMMED + 1.0))
         sizes = self.B.sizes[J]
         return out * size * sizes, relative * float(np.abs(weights).sum()) * sizes
 

@@ -60,9 +60,6 @@ from skscreen.svm.screening.bounds import SLACK
 # Largest number of samples in the regressions: those furthest inside their box.
 _MOST_FREE = 256
 
-# Ridge of the regressions over the one that makes both terms of the bound equal, see `_ridge`.
-_RIDGE = 0.05
-
 # Least distance from the ends of its box, relative to C_i, of a sample inside the box.
 _INSIDE = 1e-6
 
@@ -187,7 +184,7 @@ def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
     # With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z the residual of z is mu y,
     # and B is at most |y| times the largest norm. Both terms of the bound are equally large at
     # mu = 2 sqrt(G) times this norm; as most samples are shorter along y, a smaller mu is better.
-    ridge = max(_RIDGE * reach, 1e-12 * float(np.trace(matrix))) / room
+    ridge = max(0.05 * reach, 1e-12 * float(np.trace(matrix))) / room
     system = matrix.copy()
     system[np.diag_indices_from(system)] += ridge
     try:

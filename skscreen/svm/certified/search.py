@@ -15,26 +15,8 @@ from skscreen.svm.certified.errors import AbsoluteErrors, Mistakes
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
-# First division of an interval into parts, as fractions of the interval.
-_FIRST_EDGES = (0.0, 0.25, 0.75, 1.0)
-
-# Parts smaller than this fraction of an interval are not halved; the next solve is in the middle.
-_SMALLEST_PART = 1.0 / 64.0
-
-# Intervals of smaller relative width are not divided, because of rounding errors.
-_NARROWEST = 1e-9
-
-# A solved point is solved more precisely if unknown signs use up more than this share of eps.
-_POINT_SHARE = 0.25
-
-# Factor of the tolerance for that, and the smallest tolerance.
-_TIGHTER, _TIGHTEST = 1e-2, 1e-14
-
-# Number of intervals whose matrices, of up to half a megabyte each, are kept.
-_MOST_KEPT = 64
-
-# Largest tolerance of the solves, because their gaps widen the bounds.
-_SEARCH_TOL = 1e-9
+# Smallest tolerance of the solves.
+_TIGHTEST = 1e-14
 
 
 @dataclass(frozen=True)
@@ -70,7 +52,7 @@ class Piece:
 
     def parts(self) -> list["Piece"]:
         """Return the whole interval in parts with trivial bounds."""
-        return [self.part(*ends) for ends in pairwise(_FIRST_EDGES)]
+        return [self.part(*ends) for ends in pairwise((0.0, 0.25, 0.75, 1.0))]
 
     def middle(self) -> "Piece":
         """Return a piece of the single C in the middle."""
@@ -194,7 +176,7 @@ class Fold:
                 and all(path.solved[C].converged for path in self.paths)
                 and tol > _TIGHTEST
             ):
-                tol = max(_TIGHTER * tol, _TIGHTEST)
+                tol = max(0.01 * tol, _TIGHTEST)
                 out[-1] = self._solve(C, solvers, tol)
         return out
 
@@ -215,7 +197,8 @@ class Fold:
         out = []
         for piece in pieces:
             if piece.interval not in self._between:
-                if len(self._between) * len(self.paths) >= _MOST_KEPT:
+                # Their matrices have up to half a megabyte each.
+                if len(self._between) * len(self.paths) >= 64:
                     self._between.clear()
                 self._between[piece.interval] = [
                     path.between(*piece.interval) for path in self.paths
@@ -243,7 +226,8 @@ class CertifiedSearch:
         report: Callable[[float, str], None] | None = None,
     ):
         self._folds, self._eps = folds, eps
-        self._tol, self._max_solves = min(tol, _SEARCH_TOL), max_solves
+        # The gaps of solutions widen the bounds.
+        self._tol, self._max_solves = min(tol, 1e-9), max_solves
         self._n_jobs, self._parallel = n_jobs, Parallel(n_jobs, require="sharedmem")
         self._report = report or (lambda done, text: None)
         self._errors: dict[float, PointError] = {}
@@ -284,15 +268,17 @@ class CertifiedSearch:
         worst: dict[tuple[float, float], float] = {}
         for piece in failing:
             first, last = piece.interval
-            # Do not solve closer to a C whose own solution leaves too many signs open.
+            # Do not solve closer to a C whose own solution leaves too many signs open, or where
+            # rounding errors leave nothing between the ends.
             open_ends = any(self._errors[C].lower < self._target() for C in piece.interval)
-            if piece.interval in stuck and last > first * (1.0 + _NARROWEST) and not open_ends:
+            if piece.interval in stuck and last > first * (1.0 + 1e-9) and not open_ends:
                 worst[piece.interval] = min(piece.lower, worst.get(piece.interval, np.inf))
         room = self._max_solves - len(self._errors)
         return set(sorted(worst, key=worst.__getitem__)[: max(room, 0)])
 
     def _solve(self, Cs: list[float]) -> None:
-        share = _POINT_SHARE * self._eps
+        # A point is solved more precisely if unknown signs use up more than this.
+        share = 0.25 * self._eps
         tasks = (delayed(fold.solve)(Cs, self._tol, share) for fold in self._folds)
         found = np.mean(self._parallel(tasks), axis=0)
         for C, errors in zip(Cs, found.tolist(), strict=True):
@@ -321,10 +307,11 @@ class CertifiedSearch:
 
     def _divide(self, failing: list[Piece]) -> tuple[list[Piece], set]:
         """Halve pieces where this can help; return the halves, and the other intervals."""
+        # Where pieces are small the next solve is in the middle of their interval.
         stuck = {
             piece.interval
             for piece in failing
-            if piece.whole or piece.stop - piece.start <= _SMALLEST_PART
+            if piece.whole or piece.stop - piece.start <= 1.0 / 64.0
         }
         points = [piece.middle() for piece in failing if piece.interval not in stuck]
         points = self._bounds(points)

@@ -35,9 +35,6 @@ _TAKEN = ("kernel", "gamma", "degree", "coef0", "intercept_scaling", "loss", "cl
 
 _INTERCEPTS = ("penalised", "free", "none")
 
-# Relative duality gap at its own C from which on a reference is taken for one of other samples.
-_MOST_LACKING = 0.5
-
 
 @with_advice
 @validate_params(
@@ -212,7 +209,7 @@ def _warn_unless_of(known: Fitted | GivenDuals | GivenWeights, X, lack: float) -
     row = known.other_row(X) if isinstance(known, Fitted) else None
     if row is not None:
         reason = f"row {row} of X is not the support vector of that number"
-    elif not lack <= _MOST_LACKING:
+    elif not lack <= 0.5:
         reason = (
             f"its relative duality gap at its own C is {lack:.2g} there, so it was fitted on other "
             "samples, or is far from its optimum"
@@ -250,10 +247,7 @@ def _of_reference(reference) -> dict:
 
 def _check_features(reference, model: ScreenedSVC) -> None:
     """Refuse a reference that was fitted on other features than X has, or in another order."""
-    known, given = (
-        getattr(reference, "n_features_in_", None),
-        getattr(model, "n_features_in_", None),
-    )
+    known, given = (getattr(m, "n_features_in_", None) for m in (reference, model))
     if None not in (known, given) and known != given:
         raise ValueError(f"reference was fitted on {known} features, X has {given}.")
     names, columns = (getattr(m, "feature_names_in_", None) for m in (reference, model))

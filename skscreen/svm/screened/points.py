@@ -17,11 +17,6 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.path_solver import Samples
 from skscreen.svm.solvers.hinge import HingeTerms
 
-# Samples nearest to the kink whose dual variables are looked for where only weights are known.
-_NEAREST = 1000
-
-# Rounds of this search, each from the point of the one before, and its options.
-_ROUNDS = 4
 _LBFGS = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5000}
 
 
@@ -128,7 +123,7 @@ def duals_for(
 ) -> np.ndarray:
     """Return dual variables for weights: those of squared hinges, or with a small duality gap.
 
-    Of hinges those away from the kink are known, and those of the samples nearest to it are
+    Of hinges those away from the kink are known, and those of 1,000 samples nearest to it are
     improved by a few steps of L-BFGS-B. With `signs` (n,) the intercept is free: it is the best one
     for these weights, and the dual variables are balanced.
     """
@@ -138,7 +133,7 @@ def duals_for(
     alpha = losses.best(short)
     if losses.smooth:
         return alpha
-    size = min(_NEAREST, short.size)
+    size = min(1000, short.size)
     nearest = np.argpartition(np.abs(short), size - 1)[:size]
     Q, caps = samples.block(nearest, nearest), losses.caps[nearest]
     rest = alpha.copy()
@@ -152,7 +147,7 @@ def duals_for(
 
     # In units of the caps, so that steps mean the same for every C.
     shares = np.where(np.abs(short[nearest]) < 1e-3, 0.5, alpha[nearest] / caps)
-    for _ in range(_ROUNDS):
+    for _ in range(4):
         shares = _moved(Q, lacks - Q @ (caps * shares), caps, shares)
     alpha[nearest] = caps * shares
     if signs is not None:

@@ -13,9 +13,6 @@ from skscreen.samples.rows import LARGEST
 from skscreen.svm.path_solver import Samples
 from skscreen.svm.screened.points import Duals, Weights
 
-# Samples in single precision are the same samples.
-_SINGLE = 1e-6
-
 
 def _dense(values: Any) -> np.ndarray:
     """Return numbers as an array; those of `sparsify` or a fit of sparse samples are sparse."""
@@ -95,7 +92,8 @@ class Fitted:
         size = abs(vectors).max() if min(vectors.shape) else 0.0
         off = abs(rows - vectors).max(axis=1)
         off = off.toarray().ravel() if sparse.issparse(off) else np.ravel(off)
-        found = np.flatnonzero(off > _SINGLE * size)
+        # Samples in single precision are the same samples.
+        found = np.flatnonzero(off > 1e-6 * size)
         return int(self._model.support_[found[0]]) if found.size else None
 
     def _check_classes(self, division: Division) -> None:

@@ -37,9 +37,6 @@ from skscreen.samples.losses import SampleLosses
 # Allowance for the rounding error of a sum of vectors, in EPS times the sum of their lengths.
 SLACK = 8.0
 
-# The same for the pairwise sum of as many numbers as there are.
-_SUMMED = 32.0
-
 
 @dataclass(frozen=True)
 class SampleBall:
@@ -127,7 +124,7 @@ def _missing(alpha: np.ndarray, signs: np.ndarray | None) -> float:
     if signs is None:
         return 0.0
     # Pairwise sums of n numbers have errors of (9 + log2(n) / 2) EPS, products of vectors of many.
-    return abs(float((signs * alpha).sum())) + _SUMMED * EPS * float(alpha.sum())
+    return abs(float((signs * alpha).sum())) + 32.0 * EPS * float(alpha.sum())
 
 
 def _rooms(alpha: np.ndarray, caps: np.ndarray) -> np.ndarray:

@@ -36,9 +36,6 @@ _MOST = 30
 # Factor that widens limits of margins, for rounding errors.
 _LIMIT_SLACK = 1.0 + 1e-6
 
-# Allowance for rounding errors of sums of these limits, in EPS.
-_ROUNDING = 8.0
-
 
 @dataclass(frozen=True)
 class Inside:
@@ -90,9 +87,10 @@ def furthest_inside(
 
 def _limits(alpha, shifts, reach: float, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Return limits of margins minus thresholds, for losses with shifts and without caps."""
-    # The margin changes by s_i times the change of alpha_i and its uncertainty.
+    # The margin changes by s_i times the change of alpha_i and its uncertainty. Sums of limits have
+    # rounding errors.
     middle = shifts * alpha
-    width = _LIMIT_SLACK * np.sqrt(2.0 * shifts * reach) + (share + _ROUNDING * EPS) * middle
+    width = _LIMIT_SLACK * np.sqrt(2.0 * shifts * reach) + (share + 8.0 * EPS) * middle
     return -middle - width, np.where(middle > width, width - middle, reach / alpha)
 
 

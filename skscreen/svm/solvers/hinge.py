@@ -15,9 +15,6 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.screening.rules import Extremes, decide
 
-# Halvings of the interval of multiples of a start; the loss is quadratic in the width left.
-_HALVINGS = 8
-
 
 @dataclass(frozen=True)
 class HingeTerms:
@@ -63,7 +60,8 @@ def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tupl
     losses, low, high = terms.losses, 0.0, 2.0
     if square <= 0.0:
         return 1.0, terms.best_intercept(margins)
-    for _ in range(_HALVINGS):
+    # The loss is quadratic in the width of the interval that is left.
+    for _ in range(8):
         s = 0.5 * (low + high)
         short = losses.short(s * margins, terms.best_intercept(s * margins), terms.y)
         slope = s * square - losses.best(short) @ margins

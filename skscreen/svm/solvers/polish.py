@@ -18,18 +18,6 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Largest system that is worth its cost, and largest number of systems.
-_LARGEST, _ROUNDS = 500, 6
-
-# Sparse rows with more entries are not polished, because their passes cost as much as a solve.
-_MOST_ENTRIES = 100_000
-
-# Ridge, relative to the mean diagonal entry, for singular matrices (repeated samples).
-_RIDGE = 1e-11
-
-# Relative gap below which no system is solved.
-_EXACT = 1e-12
-
 
 # A move that overflows is not taken.
 @np.errstate(over="ignore", invalid="ignore")
@@ -37,22 +25,23 @@ def polish(
     samples: Any, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
 ) -> SampleSolution:
     """Return a solution with a smaller duality gap, or the same one; signs (n,) if b is free."""
-    if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
+    # Passes over sparse rows cost as much as a solve.
+    if solution.w is not None and samples.is_sparse and samples.n_entries > 100_000:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
     if solution.apart > 0.0:
         margins = samples.q_dot(alpha)
     caps, before, box = losses.caps, None, Box.of(losses, samples.y, signs is not None)
     curvature = np.maximum(samples.norms**2 + losses.shifts, 1e-300)
-    for _ in range(_ROUNDS):
-        if best.certificate.gap <= _EXACT * best.certificate.primal:
+    for _ in range(6):
+        if best.certificate.gap <= 1e-12 * best.certificate.primal:
             break
         # If a step along one coordinate stays inside the box, the sample belongs to E.
         slopes = losses.slopes(losses.short(margins, b, signs), alpha)
         step = np.clip(alpha + slopes / curvature, 0.0, caps)
         inside = (step > 0.0) & (step < caps)
         E = np.flatnonzero(inside)
-        if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
+        if not 0 < E.size <= 500 or (before is not None and np.array_equal(inside, before)):
             break
         before = inside
         # Points of the box itself: a sum of steps ends beside its bounds.
@@ -81,7 +70,8 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
     Q, rest = samples.block(E, E), slopes[E]
     Q[np.diag_indices_from(Q)] += shifts[E]
     matrix = Q.copy()
-    matrix[np.diag_indices_from(matrix)] += _RIDGE * max(np.trace(Q) / len(Q), 1e-300)
+    # Repeated samples make it singular.
+    matrix[np.diag_indices_from(matrix)] += 1e-11 * max(np.trace(Q) / len(Q), 1e-300)
     factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     x, b = np.zeros(E.size), 0.0
     if signs is not None:

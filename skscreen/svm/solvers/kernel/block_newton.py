@@ -17,15 +17,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from skscreen._compiled import svm
 
-# Largest number of systems in one step; each fixes samples at bounds.
-_MOST_SYSTEMS = 6
-
 # Ridges that are tried one after the other, relative to the mean diagonal: in units of rounding
 # errors of the matrix, then of single precision, as its values may have been rounded before.
 _RIDGES = (16.0, 256.0, 4096.0)
-
-# Most steps of conjugate gradients; they end at this share of the first residual.
-_MOST_STEPS, _ENOUGH = 6, 1e-4
 
 
 # A step that overflows is not taken.
@@ -94,7 +88,8 @@ def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
 def _projected(K, low, high, beta, g, free, damping: float, with_offset: bool) -> np.ndarray:
     """Return a change of the free samples that stays in the box."""
     change = np.zeros(beta.size)
-    for _ in range(_MOST_SYSTEMS):
+    # Each system fixes samples at bounds.
+    for _ in range(6):
         rest = g[free] - _products(K, free, change)
         x = _System(K, free, damping).solve(rest, change.sum() if with_offset else None)
         target = beta[free] + x
@@ -152,13 +147,14 @@ class _System:
             x -= total * along
             residual = rest - self._times(x)
         direction, before, first = np.zeros(rest.size), np.inf, None
-        for _ in range(_MOST_STEPS):
+        # Conjugate gradients, to a ten-thousandth of the first residual.
+        for _ in range(6):
             z = self._back(residual)
             if along is not None:
                 z -= z.sum() * along
             now = float(residual @ z)
             first = now if first is None else first
-            if not now > _ENOUGH**2 * first:
+            if not now > 1e-4**2 * first:
                 break
             direction = z + now / before * direction
             effect = self._times(direction)

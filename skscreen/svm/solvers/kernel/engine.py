@@ -43,9 +43,6 @@ STEPS_A_SAMPLE = 1000
 # Smallest relative gap that is computed in single precision.
 DIGITS = 1e-4
 
-# Samples are screened when the gap is below this share of that at the start or the last screening.
-_SCREEN_AT = 0.25
-
 
 # Takes the box, a point and its view; returns the box with decided samples held at their bounds.
 Screen = Callable[[Box, Point, View], Box]
@@ -92,7 +89,8 @@ class Engine:
             most = least * (_SLOW if whole else _STALLED)
             if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, whole):
                 break
-            if screen is not None and view.gap <= _SCREEN_AT * screened_at:
+            # Where the gap is a quarter of that at the start or the last screening.
+            if screen is not None and view.gap <= 0.25 * screened_at:
                 screened_at, box = view.gap, screen(box, point, view)
             before, least = view, min(least, view.gap)
             U = self._near(box, point, view)

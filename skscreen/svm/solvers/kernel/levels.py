@@ -10,32 +10,19 @@ import numpy as np
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.engine import Engine, Point
 
-# Sizes of the levels before the last one, which has all samples; least ratio of two sizes.
-LEVELS, _GROWTH = (1000, 4000, 16000), 1.5
-
-# Least number of samples of either sign on a level, if there are as many.
-_FEW = 250
-
-# Relative gap of levels before the last one.
-_ROUGH = 3e-2
-
-# Number of samples between their bounds at the start of a level: a multiple of the free samples of
-# the level before, and the least number.
-_BAND, _FEWEST = 3, 300
-
-# A level starts from the solution before if this share of it is inside the new bounds.
-_KEPT = 0.5
+# Sizes of the levels before the last one, which has all samples.
+LEVELS = (1000, 4000, 16000)
 
 
 def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> Point:
     """Return a point on all samples, from nested subsets of them, of these sizes."""
     n = box.target.size
     order = np.random.default_rng(0).permutation(n)
-    sizes = (*(size for size in sizes if size * _GROWTH < n), n)
+    sizes = (*(size for size in sizes if size * 1.5 < n), n)
     index, part = _some(order, box, sizes[0])
     point = engine.point(index, np.clip(np.zeros(sizes[0]), part.low, part.high))
     for size in sizes[1:]:
-        view, free = engine.improve(index, part, point, _ROUGH), part.is_free(point.beta)
+        view, free = engine.improve(index, part, point, 3e-2), part.is_free(point.beta)
         chosen, part = _some(order, box, size)
         point = _carried(engine, index, point, view.b, chosen, part, free)
         index = chosen
@@ -51,13 +38,13 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
     same = np.zeros(new.size)
     same[np.searchsorted(new, index)] = point.beta
     beta = np.clip(same, box.low, box.high)
-    # It is the old point if little of that is outside the new bounds. Otherwise scores decide at
+    # It is the old point if half of that is inside the new bounds. Otherwise scores decide at
     # which bound a sample is; samples near the margin are between their bounds.
-    if np.abs(beta).sum() >= _KEPT * np.abs(same).sum():
+    if np.abs(beta).sum() >= 0.5 * np.abs(same).sum():
         beta = box.balanced(beta)
         values, more = engine.scores(new, beta, new, before=same)
         return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
-    size = min(max(_BAND * np.count_nonzero(free), _FEWEST), engine.least, new.size) - 1
+    size = min(max(3 * np.count_nonzero(free), 300), engine.least, new.size) - 1
     band = max(np.partition(np.abs(g), size)[size], 1e-12)
     # The sum is what a penalised intercept is a multiple of.
     total = float(point.beta.sum()) if box.free or engine.sets.square_bias else None
@@ -70,7 +57,7 @@ def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, Box]:
     n_rising = int(np.count_nonzero(rises))
     n, fewest = order.size, min(n_rising, order.size - n_rising)
     # The first of the order, but some of either sign, as a level of one sign has no margin.
-    few = min(max(size * fewest // n, _FEW), fewest, size // 2)
+    few = min(max(size * fewest // n, 250), fewest, size // 2)
     sizes = (few, size - few) if n_rising == fewest else (size - few, few)
     parts = [order[rises][: sizes[0]], order[~rises][: sizes[1]]]
     factors = np.repeat(

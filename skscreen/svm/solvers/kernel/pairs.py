@@ -35,28 +35,13 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 WHOLE = 3000
 # Largest working set of compiled loops on class blocks.
 _LARGEST = 3000
-# Least size of working sets for larger classes, and samples of the one level before all of them:
-# most two-class problems have few support vectors, and scores of all samples take most of the time.
-_SET, _LOOK = 300, (1000,)
-
-# Dual variables of all problems up to which they are solved to this part of the tolerance, as that
-# takes no time.
-_FEW, _MORE_DIGITS = 300, 1e-4
-
-# Exponents of an RBF kernel below which what its values lack to 1 has more digits than they have.
-_FLAT = 0.5
 
 # Share of the tolerance that a pass of the compiled loop may leave.
 _SHARE = 0.8
 
-# Most passes, each from the certified scores of the last point, and those that are for more digits.
-# One is slow if it leaves more than this share of the gap, and raises the dual value by less than
-# this share of it; so many in a row are the last.
-_PASSES, _FOR_DIGITS = 60, 2
-_SLOW, _RISEN, _PATIENCE = 0.7, 0.01, 6
-
-# Steps of SMO, and of them for each sample, before Newton's method has its turn on few samples.
-_STEPS, _STEPS_EACH = 1000, 4
+# Most passes, each from the certified scores of the last point. One is slow if it leaves more than
+# a share of the gap, and raises the dual value by less than a share of it.
+_PASSES, _SLOW, _RISEN = 60, 0.7, 0.01
 
 # Intercept, bounds on the gap and on the primal value, and steps.
 Found = tuple[float, float, float, int]
@@ -128,7 +113,8 @@ class SmallBlocks:
         lengths = np.sqrt(lengths**2 + bias**2) if bias else lengths
         self._sizes = [lengths[first:last] for first, last in pairwise(ends)]
         n_variables = sum(self._sizes[c].size for classes in self._pairs for c in classes)
-        self._part = _MORE_DIGITS if n_variables <= _FEW else 1.0
+        # More digits of so few take no time.
+        self._part = 1e-4 if n_variables <= 300 else 1.0
 
     def pair(self, problem: int, rows: np.ndarray) -> Solve:
         """Return what solves a problem, whose samples of positive sign come first."""
@@ -157,7 +143,8 @@ def class_blocks(
             np.fill_diagonal(block, 0.0)
         block *= -kernel.gamma
         largest = max(largest, -float(block.min()))
-    if not free or largest > _FLAT:
+    # Below, what values lack to 1 has more digits than they have.
+    if not free or largest > 0.5:
         for block in blocks.values():
             np.exp(block, out=block)
         return blocks, np.ones(gram.n), gram.computed_error, 0.0
@@ -271,8 +258,9 @@ def _write(better: Callable, beta, f, errors) -> None:
 def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit: int) -> Found:
     """Solve a problem of classes too large for a matrix."""
     everyone = np.arange(beta.size)
-    engine = Engine(WorkingSets(values, bias, values.diagonal + bias, limit), tol, _SET)
-    point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, _LOOK)
+    # Most such problems have few support vectors, and scores of all samples take most of the time.
+    engine = Engine(WorkingSets(values, bias, values.diagonal + bias, limit), tol, least=300)
+    point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, (1000,))
     engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
     found = engine.finish(box, point)
     beta[:] = point.beta
@@ -299,7 +287,8 @@ def _solve(
     memory = np.empty(room, values[0].dtype)
     steps, slow, dual, least = 0, 0, -np.inf, np.inf
     for turn in range(_PASSES + 1):
-        enough = tol * (part if turn < _FOR_DIGITS else 1.0)
+        # Two passes are for more digits.
+        enough = tol * (part if turn < 2 else 1.0)
         if turn or beta.any():
             scores(beta, point.f, point.errors)
             point.exact[:] = False
@@ -307,14 +296,15 @@ def _solve(
             risen, dual = view.primal - view.gap - dual, max(dual, view.primal - view.gap)
             fast = view.gap <= _SLOW * least or risen > _RISEN * view.gap
             slow, least = 0 if fast else slow + 1, min(least, view.gap)
-            done = view.gap <= enough * view.primal or slow == (_PATIENCE if few else 1)
+            done = view.gap <= enough * view.primal or slow == (6 if few else 1)
             if done or steps >= limit or turn == _PASSES:
                 break
         if few and turn:
             ends = box.low, box.high
             steps += loops.newton_on_few(memory, *ends, beta, view.slopes, box.free)
             point.f = box.target - view.b - view.slopes
-        most = min(limit - steps, _STEPS + _STEPS_EACH * n) if few else limit - steps
+        # Of few samples, until Newton's method has its turn.
+        most = min(limit - steps, 1000 + 4 * n) if few else limit - steps
         enough = max(_SHARE * enough, DIGITS if not (few or turn) else 0.0)
         steps += loops.improve_pair(values, box, beta, point.f, few, enough, most, memory)
     b = view.b - missing * fsum(beta) if missing else view.b

@@ -23,23 +23,6 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto",)
 
-# Limit of steps for each sample in single precision from tiles.
-_TILED = 40
-
-# Of the tolerance, what passes before the last ones may leave.
-_SHARE = 0.5
-
-# Errors of margins that count as those of double precision, in EPS sum(alpha |z|) |z_i|.
-_EXACT = 64.0
-
-# Of the tolerance, what a solution on a factor of low rank may leave, as K differs a little; and
-# most solves from there.
-_TIGHT = 1e-2
-_PATIENCE = 5
-
-# Least samples of a working set from a matrix, with a start and from nothing.
-_LEAST, _LEAST_FIRST = 300, 500
-
 
 def solve_kernel(
     samples: KernelSamples,
@@ -68,7 +51,7 @@ def solve_kernel(
     codes[losses.caps == 0.0] = ZERO
     problem = _Problem(samples, losses, free, codes, tol, limit)
     if start is None and problem.engine.whole:
-        problem.engine.least = _LEAST_FIRST
+        problem.engine.least = 500
     point = problem.start(start, margins)
     view = problem.solve(point, screening)
     if (
@@ -100,7 +83,8 @@ class _Problem:
         self.whole, self._limit = Box.of(losses, samples.y, free), limit
         self.history: list[ScreeningEvent] = []
         if samples.gram.whole is None and samples.diagonal.max() <= LARGEST_SINGLE:
-            limit = min(limit, _TILED * samples.n)
+            # More of them in single precision lead nowhere.
+            limit = min(limit, 40 * samples.n)
             sets = WorkingSets(samples.gram, samples.bias**2, samples.diagonal, limit)
             self.engine = Engine(sets, tol)
         else:
@@ -126,7 +110,7 @@ class _Problem:
         # A power of two rounds nothing, with a finite reciprocal; single precision ends at 1e38.
         unit = 2.0 ** max(round(np.log2(largest)), -1000) if largest > 0.0 else 1.0
         sets = WorkingSets(gram, samples.bias**2, diagonal, limit, own, unit, memory)
-        return Engine(sets, self.tol, _LEAST)
+        return Engine(sets, self.tol, least=300)
 
     def on_all(self, point: Point) -> Point:
         """Go on with all samples at once, in double precision, from a point of tiles."""
@@ -148,15 +132,16 @@ class _Problem:
             return engine.point(everyone, beta)
         change, errors = engine.scores(everyone, beta, everyone, before=begin)
         norms = self.samples.norms
-        errors += _EXACT * EPS * float(np.abs(begin) @ norms) * norms
+        # Margins that count as those of double precision have such errors.
+        errors += 64.0 * EPS * float(np.abs(begin) @ norms) * norms
         return Point(beta, signs * margins + change, errors, np.zeros(n, np.bool_))
 
     def solve(self, point: Point, screening: bool) -> View:
         """Solve the problem of what is undecided; return the certificate of the whole problem."""
         engine, everyone = self.engine, np.arange(self.samples.n)
-        whole = engine.whole
-        enough = _SHARE * self.tol if whole else max(_SHARE * self.tol, DIGITS)
-        screen = self._screen if screening and whole else None
+        # Passes before the last ones may leave half of the tolerance.
+        enough = max(0.5 * self.tol, 0.0 if engine.whole else DIGITS)
+        screen = self._screen if screening and engine.whole else None
         engine.improve(everyone, self._box(), point, enough, screen)
         engine.finish(self._box(), point)
         return engine.certify(self.whole, point)[0]
@@ -200,13 +185,14 @@ class _Problem:
         free = self.y is not None
         if left <= 0:
             return point, view
-        found = solve_factored(samples, self.losses, alpha, free, _TIGHT * self.tol, left)
+        # More precisely, as K differs a little from that of the factor.
+        found = solve_factored(samples, self.losses, alpha, free, 0.01 * self.tol, left)
         if found is None:
             return point, self.solve(point, screening=False)
         engine.sets.n_steps += found.n_iter
         other = self.start(found.alpha, None)
         # Where values have rounding errors of single precision passes gain little, but gain.
-        for _ in range(_PATIENCE):
+        for _ in range(5):
             better = self.solve(other, screening=False)
             solved = better.gap <= self.tol * better.primal
             if solved or engine.sets.n_steps >= engine.sets.max_steps:

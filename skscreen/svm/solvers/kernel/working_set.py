@@ -26,13 +26,6 @@ from skscreen.svm.solvers.kernel.block_newton import newton_step
 # the factor.
 LARGEST = 16_000
 
-# Share of the largest violation that a solve leaves, if not less is asked for.
-_LEFT = 0.03
-
-# Steps of SMO for each sample before a step of Newton's method, which grow with their number, as a
-# factor takes longer; times both are tried.
-_STEPS, _GROWTH, _ROUNDS = 10, 0.0025, 12
-
 
 @dataclass
 class WorkingSets:
@@ -88,9 +81,10 @@ class WorkingSets:
         low, high, beta, g = padded
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
         # Sets of values in memory are changed often, and each is solved from where others came.
-        sweeps = _STEPS if self.own is None else 1
-        for _ in range(_ROUNDS):
-            most = min(int(sweeps + _GROWTH * m) * m, self.max_steps - self.n_steps)
+        sweeps = 10 if self.own is None else 1
+        for _ in range(12):
+            # The more samples, the longer a factor takes.
+            most = min(int(sweeps + 0.0025 * m) * m, self.max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
             if steps < most or self.n_steps >= self.max_steps:
@@ -113,7 +107,7 @@ def choose(
     else:
         width = box.high - box.low
         enough = 0.5 * allowed / max(width[free].sum(), 0.1 * size * width.mean())
-    eps = min(max(enough, _LEFT * worst), 0.5 * worst)
+    eps = min(max(enough, 0.03 * worst), 0.5 * worst)
     # As many that may rise as may fall: with an intercept they move in pairs.
     most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
     for slope, moves in ((slopes, beta < box.high), (-slopes, beta > box.low)):
