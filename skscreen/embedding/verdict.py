@@ -67,14 +67,15 @@ def warn_misread(model: Any) -> None:
 
 def _warn_rating(agree: np.ndarray, weights: Any) -> None:
     """Warn where small numbers in y, read as few answers, rather say the reverse, as of sliders."""
-    if weights is None:
+    if weights is None or weights.min() == weights.max():
         return
     middle = 0.5 * (weights.min() + weights.max())
     small, large = agree[weights < middle], agree[weights >= middle]
-    # Right answers, however few, are not against the map more often than by chance.
-    if bdtrc(len(small) - np.count_nonzero(small) - 1, len(small), 0.5) > 1e-4 or (
-        large.mean() <= 0.5
-    ):
+    # Right answers, however few, are not against the map more often than by chance, nor for it much
+    # less often than many are. Where the many are the wrong ones, the map is bent to them.
+    by_chance = bdtrc(len(small) - np.count_nonzero(small) - 1, len(small), 0.5)
+    deviation = 0.5 * math.sqrt(1.0 / len(small) + 1.0 / len(large))
+    if by_chance > 0.05 or large.mean() - small.mean() < 4.0 * deviation:
         return
     warn_user(
         f"y was read as numbers of answers (response='count'), but those with numbers below "

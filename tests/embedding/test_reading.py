@@ -608,7 +608,9 @@ def test_codes_of_two_options_are_named_for_a_sign_too():
     refused("pass y == 'no' if", FRAME, np.where(FIRST, "yes", "no"), response="sign")
 
 
-@pytest.mark.parametrize("scale", [[-3, -2, -1, 1, 2, 3], [1, 10, 40, 60, 90, 99]])
+@pytest.mark.parametrize(
+    "scale", [[-3, -2, -1, 1, 2, 3], [1, 10, 40, 60, 90, 99], [99, 90, 60, 40, 10, 1]]
+)
 def test_ratings_between_two_options_are_no_counts(scale):
     places = RNG.integers(3, size=M)
     y = np.array(scale)[np.where(FIRST, 3 + places, places)]
