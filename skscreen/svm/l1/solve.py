@@ -51,27 +51,12 @@ Of the violations before the last of the sweeps over some columns of CSC; `steep
 c_i z_ij^2.
 """
 
-# First size of the working set; factor by which it may exceed the number of features in use.
-_FIRST_SET, _GROWTH = 100, 2
 # Largest set whose matrix is formed: 72 MB. Up to so many features solving its model costs little.
 _LARGEST_MATRIX, _FEW = 3000, 150
-# Share of the gap of all features that a working set is solved to.
-_INNER = 0.05
-# Newton steps on a working set; sweeps over its model before the weights in use are solved for,
-# and how often both; halvings of a step; sweeps over columns between two certificates.
-_MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 50, 10, (1000, 50), 30, 5
-# Factor by which sweeps over columns must lower the gap to go on alone; correlation from which on a
-# feature may come into use before the next certificate.
-_PAYS, _NEAR = 0.3, 0.8
-# Damping of Newton's model at first, relative to its diagonal, and where it is given up.
-_DAMPING, _MOST_DAMPING = 1e-3, 1e3
-# Steps without a lower primal value after which a working set is left.
-_MOST_LOST = 3
-# What a bound on a correlation must be below 1, for rounding errors of sums.
-_MARGIN = 1e-9
-# Certificates in a row that leave more than a share of the smallest gap, and lower the primal value
-# by less than a share of it, after which only rounding errors are left.
-_MOST_FAILURES, _GAIN, _MOVED = 5, 0.9, 1e-6
+# Halvings of a step.
+_MOST_HALVINGS = 30
+# Damping of Newton's model at first, relative to its diagonal.
+_DAMPING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -155,30 +140,33 @@ class L1Problem:
             if w[zero].any():
                 w[zero] = 0.0
                 margins = self.margins(w)
-            # The gap, but not the primal value, may stand still for a while at first.
-            moved = best is None or least - found.primal > _MOVED * best.gap
-            gained = best is None or found.gap < _GAIN * best.gap
+            # The gap, but not the primal value, may stand still for a while at first. Only rounding
+            # errors are left where both do several times in a row.
+            moved = best is None or least - found.primal > 1e-6 * best.gap
+            gained = best is None or found.gap < 0.9 * best.gap
             failures = 0 if moved or gained else failures + 1
             least = min(least, found.primal)
             best = found if best is None or found.gap < best.gap else best
-            if best.gap <= tol * best.primal or n_iter >= max_iter or failures > _MOST_FAILURES:
+            if best.gap <= tol * best.primal or n_iter >= max_iter or failures > 5:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
             left, last = found.gap / last, found.gap
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
-                index = np.flatnonzero(~zero & ((np.abs(correlations) > _NEAR) | (w != 0.0)))
-                n_iter += sweeps.go_on(w, margins, index, left > _PAYS)
+                # Features that may come into use before the next certificate, and those in use.
+                # Sweeps go on alone as long as they lower the gap fast.
+                index = np.flatnonzero(~zero & ((np.abs(correlations) > 0.8) | (w != 0.0)))
+                n_iter += sweeps.go_on(w, margins, index, left > 0.3)
                 continue
             # Twice as many features as are in use; more where that has brought little.
-            growth = _GROWTH * growth if left > 0.5 else 1
-            size = min(growth * max(_FIRST_SET, _GROWTH * int(np.count_nonzero(w))), d)
+            growth = 2 * growth if left > 0.5 else 1
+            size = min(growth * max(100, 2 * int(np.count_nonzero(w))), d)
             if size > _LARGEST_MATRIX:
                 self._X = sparse.csc_array(self._X)
                 continue
             index = _working_set(w, scaled, norms, zero, size)
-            inner = max(_INNER * found.gap, 0.3 * tol * found.primal)
+            inner = max(0.05 * found.gap, 0.3 * tol * found.primal)
             n_iter += self._on_set(index, w, c, inner, max_iter - n_iter)
 
     def _on_set(self, index, w, c, gap: float, most: int) -> int:
@@ -186,7 +174,7 @@ class L1Problem:
         Z, x = self.columns(index), w[index]
         margins, damping, steps = Z @ x, _DAMPING, 0
         least, lost = np.inf, 0
-        while steps < min(most, _MOST_STEPS):
+        while steps < min(most, 50):
             short = np.maximum(1.0 - margins, 0.0)
             alpha = 2.0 * c * short
             gradient = -(Z.T @ alpha)
@@ -195,11 +183,12 @@ class L1Problem:
             lost = 0 if primal < (1.0 - 4.0 * EPS) * least else lost + 1
             least = min(least, primal)
             missing = primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0]
-            if missing <= gap or lost == _MOST_LOST:
+            if missing <= gap or lost == 3:
                 break
             damping *= _newton_step(Z, c, gradient, x, margins, primal, damping)
             steps += 1
-            if damping > _MOST_DAMPING:
+            if damping > 1e3:
+                # No step of the model leads downhill.
                 break
         w[index] = x
         return max(steps, 1)
@@ -214,21 +203,19 @@ class _Sweeps:
 
     def go_on(self, w, margins, index, newton: bool) -> int:
         """Sweep over the features `index`, and if asked take a Newton step; returns the steps."""
-        Z, c = self._Z, self._c
-        column_sweeps(
-            Z.data, Z.indices, Z.indptr, c, self._steepest, index, margins, w, _COLUMN_SWEEPS
-        )
+        Z, c, n_sweeps = self._Z, self._c, 5
+        column_sweeps(Z.data, Z.indices, Z.indptr, c, self._steepest, index, margins, w, n_sweeps)
         few = index.size <= _FEW
         some = index if few else np.flatnonzero(w)
         if not newton or not 0 < some.size <= _LARGEST_MATRIX:
-            return _COLUMN_SWEEPS
+            return n_sweeps
         part, x, short = Z[:, some], w[some], np.maximum(1.0 - margins, 0.0)
         gradient = -(part.T @ (2.0 * c * short))
         primal = np.abs(x).sum() + c @ (short * short)
         step = _newton_step if few else _step_of_used
         self._damping *= step(part, c, gradient, x, margins, primal, self._damping)
         w[some] = x
-        return _COLUMN_SWEEPS + 1
+        return n_sweeps + 1
 
 
 def _with_entries(X: sparse.csc_array, data: np.ndarray) -> sparse.csc_array:
@@ -273,9 +260,9 @@ def _dual(alpha: np.ndarray, c: np.ndarray, largest: float) -> tuple[float, floa
 
 def _proved_zero(scaled, norms, found: _Found) -> np.ndarray:
     """Return which features have no weight at the optimum, by the ball around the dual point."""
-    # Rounding errors of the gap are at most a few of its terms'.
+    # Rounding errors of the gap are at most a few of its terms', those of a correlation below 1e-9.
     gap = max(found.gap, 0.0) + 1e-13 * found.primal
-    return scaled + np.sqrt(2.0 * gap) * norms < 1.0 - _MARGIN
+    return scaled + np.sqrt(2.0 * gap) * norms < 1.0 - 1e-9
 
 
 def _working_set(w, scaled, norms, zero, size: int) -> np.ndarray:
@@ -375,9 +362,9 @@ def _factor(length: float) -> float:
 def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: float) -> np.ndarray:
     """Return x + d at the least of g'd + d'Hd/2 + |x + d|_1, to a violation of `tol`."""
     # Coordinate descent finds which features are in use, and a linear system their weights.
-    target, slopes, value = x.copy(), gradient.copy(), np.inf
-    for _ in range(_MOST_ROUNDS[x.size > _FEW]):
-        if quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS) < _MOST_SWEEPS:
+    target, slopes, value, most_sweeps = x.copy(), gradient.copy(), np.inf, 10
+    for _ in range(50 if x.size > _FEW else 1000):
+        if quadratic_descent(H, slopes, target, tol, most_sweeps) < most_sweeps:
             break
         step, before = target - x, value
         value = float((gradient + 0.5 * (H @ step)) @ step + np.abs(target).sum())

@@ -40,9 +40,6 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
 
-# Losses with shifts: a start from nothing is found on this share of at least so many samples.
-_PART, _MANY_SAMPLES = 0.1, 20_000
-
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
@@ -50,8 +47,6 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     # A step of b so long that one is enough, as systems are solved exactly.
     state.begin(1000.0)
     w = _from_dual(state)
-    if smooth and not state.alpha.any() and state.samples.n >= _MANY_SAMPLES:
-        w = _from_part(state, w, max_iter)
     zones, part, failures = None if smooth else _Zones(state), None, 0
     # After eight problems without gain only rounding errors are left.
     while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
@@ -94,17 +89,6 @@ def _from_dual(state: SampleState) -> np.ndarray:
     return w
 
 
-def _from_part(state: SampleState, w: np.ndarray, max_iter: int) -> np.ndarray:
-    """Return weights (d,) that are good for some of the samples, from some."""
-    n = state.samples.n
-    some = np.sort(np.random.default_rng(0).choice(n, int(_PART * n), replace=False))
-    part = _Undecided(state, some, w, 1.0 / _PART)
-    part.follow(state)
-    # A rough solution; a half of few steps is left for all samples.
-    state.n_iter += part.minimise(1.0, 1e-3, min(20, max_iter // 2))[0]
-    return part.w
-
-
 class _Zones:
     """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
 
@@ -130,13 +114,13 @@ class _Zones:
 
 
 class _Undecided:
-    """The problem of some samples, `factor` times their losses, given those at their cap."""
+    """The problem of some samples, given those at their cap."""
 
-    def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray, factor: float = 1.0):
+    def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
         self.index, self.w, self.centre = index, w.copy(), state.centre
         whole = index.size == state.samples.n
         self.samples: LinearSamples = state.samples if whole else state.samples.restrict(index)
-        self.losses: SampleLosses = state.losses if whole else state.losses.take(index).at(factor)
+        self.losses: SampleLosses = state.losses if whole else state.losses.take(index)
         self._full = np.where(state.codes == LINEAR, state.caps, 0.0)
         self._given = state.samples.combine(self._full)
         self._hessian = Hessian(self.samples, self.losses.sizes)
