@@ -13,7 +13,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__in
 MAP = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 # Numbers with names of their own. Lower it with every one that goes.
-MOST_CONSTANTS = 132
+MOST_CONSTANTS = 115
 
 # What a room may import beside itself. A new arrow is a decision: it changes the map too.
 GROUND = {"_compiled", "core", "fitting"}
