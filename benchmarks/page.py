@@ -86,14 +86,16 @@ def section(name: str, entry: dict, out: Path, page: Path) -> str:
             head = [t["columns"], [":--"] * len(t["columns"])]
             said.append("\n".join(map(markdown, [*head, *rows])))
     if name in FAMILIES:
-        said += [line + "." for line in entry["output"] if "in the geometric mean" in line]
+        means = [f"- {line}." for line in entry["output"] if "in the geometric mean" in line]
+        said.append("\n".join(means))
     return "\n\n".join(part.strip() for part in said + figures) + "\n\n"
 
 
 def joined(rows: list[list[str]]) -> list[list[str]]:
-    """Put what stands beside one result, of ours or of a peer, into one row, a line for each."""
-    for same in ((0, 1, 2, 3, 4), (0, 1, 5, 6, 7)):
-        groups = [list(g) for _, g in groupby(rows, key=lambda row: [row[k] for k in same])]
+    """Put what stands beside one result, or is of one data set, into one row, a line for each."""
+    # What stands beside ours, and beside a peer; then other work on the same data.
+    for same in ((0, 1, 2, 3, 4), (0, 1, 5, 6, 7), (1, 2, 5)):
+        groups = [list(g) for _, g in groupby(rows, key=lambda row: _shared(row, same))]
         rows = [
             [
                 cells[0] if k in same else "<br>".join(cells)
@@ -102,6 +104,12 @@ def joined(rows: list[list[str]]) -> list[list[str]]:
             for group in groups
         ]
     return rows
+
+
+def _shared(row: list[str], same: tuple[int, ...]) -> list:
+    """Return the cells that rows have to share for becoming one; several lines stay alone."""
+    alone = len(same) == 3 and any("<br>" in cell for cell in row)
+    return row if alone else [row[k] for k in same]
 
 
 def searches(proofs: dict) -> str:

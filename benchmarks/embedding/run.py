@@ -18,7 +18,6 @@ from benchmarks.embedding import limits, paper, paper_retrieval
 from benchmarks.embedding.active import active
 from benchmarks.embedding.coverage import coverage
 from benchmarks.embedding.dimension import dimension
-from benchmarks.embedding.scales import scales
 from benchmarks.support.data import Data
 from benchmarks.support.parts import headed, options_of
 
@@ -48,7 +47,6 @@ PARTS = {
     "losses": limits.losses,
     "epochs": limits.epochs,
     "starts": limits.starts,
-    "scales": scales,
     "dimension": dimension,
     "active": active,
     "coverage": coverage,
