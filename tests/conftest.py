@@ -3,12 +3,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from skscreen.core import memory
 
 # pytest's importlib mode leaves sys.path alone; the tests share `rtlm_reference`.
 sys.path.append(str(Path(__file__).parent))
+
+# Every run tries the same examples; the searches of tests/proofs try others.
+settings.register_profile("same examples", derandomize=True)
+settings.load_profile("same examples")
 
 
 @pytest.fixture(scope="session", autouse=True)

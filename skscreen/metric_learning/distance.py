@@ -91,7 +91,9 @@ class MahalanobisMixin:
         ndarray of shape (n_features, n_features)
         """
         check_is_fitted(self)
-        return self.components_.T @ self.components_
+        # Of data in small units products may be too large for single precision.
+        components = self.components_.astype(np.float64)
+        return components.T @ components
 
 
 def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:

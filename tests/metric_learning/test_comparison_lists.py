@@ -497,3 +497,11 @@ def test_bounds_in_large_units_take_no_more_steps_than_the_hinge():
         for loss in ("smoothed_hinge", "hinge")
     ]
     assert steps[0] <= 1.5 * steps[1]
+
+
+def test_the_matrix_of_float32_data_in_small_units_is_finite():
+    rng = np.random.default_rng(0)
+    small = (1e-30 * rng.normal(size=(7, 3))).astype(np.float32)
+    triplets = np.array([rng.choice(7, 3, replace=False) for _ in range(21)])
+    matrix = ScreenedRTLM().fit(small, triplets=triplets).get_mahalanobis_matrix()
+    assert np.all(np.isfinite(matrix)) and np.trace(matrix) > 1e55

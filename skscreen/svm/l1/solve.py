@@ -154,6 +154,10 @@ class L1Problem:
             left, last = found.gap / last, found.gap
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
+                if failures == 3:
+                    # Where sweeps and steps of the weights in use stand still, the whole model is
+                    # worth its price.
+                    sweeps.few = 4 * _FEW
                 # Features that may come into use before the next certificate, and those in use.
                 # Sweeps go on alone as long as they lower the gap fast.
                 index = np.flatnonzero(~zero & ((np.abs(correlations) > 0.8) | (w != 0.0)))
@@ -199,13 +203,13 @@ class _Sweeps:
 
     def __init__(self, X: sparse.csc_array, y: np.ndarray, c: np.ndarray, steepest: np.ndarray):
         self._c, self._steepest, self._damping = c, steepest, _DAMPING
-        self._Z = _with_entries(X, X.data * y[X.indices])
+        self._Z, self.few = _with_entries(X, X.data * y[X.indices]), _FEW
 
     def go_on(self, w, margins, index, newton: bool) -> int:
         """Sweep over the features `index`, and if asked take a Newton step; returns the steps."""
         Z, c, n_sweeps = self._Z, self._c, 5
         column_sweeps(Z.data, Z.indices, Z.indptr, c, self._steepest, index, margins, w, n_sweeps)
-        few = index.size <= _FEW
+        few = index.size <= self.few
         some = index if few else np.flatnonzero(w)
         if not newton or not 0 < some.size <= _LARGEST_MATRIX:
             return n_sweeps
@@ -213,7 +217,9 @@ class _Sweeps:
         gradient = -(part.T @ (2.0 * c * short))
         primal = np.abs(x).sum() + c @ (short * short)
         step = _newton_step if few else _step_of_used
-        self._damping *= step(part, c, gradient, x, margins, primal, self._damping)
+        factor = step(part, c, gradient, x, margins, primal, self._damping)
+        # Beyond this the step is one along the gradient, of no length.
+        self._damping = min(factor * self._damping, 1e9)
         w[some] = x
         return n_sweeps + 1
 
