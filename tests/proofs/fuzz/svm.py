@@ -144,8 +144,12 @@ def squared(inputs: Inputs, options: dict, X, given):
 
 
 def may_be_indefinite(kernel, coef0) -> bool:
-    """Whether a kernel has indefinite matrices, whose solutions have no certificate."""
-    return kernel == "sigmoid" or (kernel == "poly" and float(coef0) < 0.0)
+    """Whether a kernel has indefinite matrices, whose solutions have no certificate.
+
+    A function has, where its products underflow.
+    """
+    indefinite = kernel == "sigmoid" or (kernel == "poly" and float(coef0) < 0.0)
+    return indefinite or callable(kernel)
 
 
 def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -> None:
