@@ -68,7 +68,7 @@ def fuzz_svr(inputs: Inputs) -> None:
 def fuzz_linear_svr(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", *SVR)
     options = inputs.options(ScreenedLinearSVR, SVR)
-    given, (X, weights) = regression(inputs)
+    given, (_, weights) = regression(inputs)
     settle(inputs, options)
     model = ScreenedLinearSVR(**options)
     done = call(
@@ -78,7 +78,7 @@ def fuzz_linear_svr(inputs: Inputs) -> None:
     if done.error is None:
         expect_finite(model)
         expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
-        expect(model.coef_.shape == (X.shape[1],), "coef_ is not a vector")
+        expect(model.coef_.shape == (model.n_features_in_,), "coef_ is not a vector")
 
 
 def fuzz_svr_path(inputs: Inputs) -> None:
