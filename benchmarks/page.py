@@ -93,23 +93,23 @@ def section(name: str, entry: dict, out: Path, page: Path) -> str:
 
 def joined(rows: list[list[str]]) -> list[list[str]]:
     """Put what stands beside one result, or is of one data set, into one row, a line for each."""
-    # What stands beside ours, and beside a peer; then other work on the same data.
-    for same in ((0, 1, 2, 3, 4), (0, 1, 5, 6, 7), (1, 2, 5)):
-        groups = [list(g) for _, g in groupby(rows, key=lambda row: _shared(row, same))]
-        rows = [
-            [
-                cells[0] if k in same else "<br>".join(cells)
-                for k, cells in enumerate(zip(*group, strict=True))
-            ]
-            for group in groups
-        ]
-    return rows
+    # What stands beside one of ours, and beside one of a peer.
+    for same in ((0, 1, 2, 3, 4), (0, 1, 5, 6, 7)):
+        rows = _merged(rows, same, [[row[k] for k in same] for row in rows])
+    # Other work on the same data; rows that have several lines already stay alone.
+    alone = [row if any("<br>" in cell for cell in row) else [row[k] for k in (1, 2, 5)]
+             for row in rows]  # fmt: skip
+    return _merged(rows, (1, 2, 5), alone)
 
 
-def _shared(row: list[str], same: tuple[int, ...]) -> list:
-    """Return the cells that rows have to share for becoming one; several lines stay alone."""
-    alone = len(same) == 3 and any("<br>" in cell for cell in row)
-    return row if alone else [row[k] for k in same]
+def _merged(rows: list[list[str]], same: tuple[int, ...], keys: list) -> list[list[str]]:
+    """Join neighbouring rows of equal keys: cells that are the `same` stand once."""
+    groups = groupby(zip(keys, rows, strict=True), key=lambda pair: pair[0])
+    columns = (zip(*(row for _, row in group), strict=True) for _, group in groups)
+    return [
+        [cells[0] if k in same else "<br>".join(cells) for k, cells in enumerate(each)]
+        for each in columns
+    ]
 
 
 def searches(proofs: dict) -> str:

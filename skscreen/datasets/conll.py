@@ -75,14 +75,38 @@ def load_conll(
     # What Windows writes twice is one break, not the end of a sentence after each word.
     lines = re.split(r"\r*\n|\r", _text(source, encoding).removeprefix("\ufeff"))
     names = _checked(columns)
+    if names is None:
+        names = _names_by_default(lines)
+    found = _sentences(lines, names)
+    if not found:
+        raise ValueError("source must hold at least one sentence, got none.")
+    words = ([row for row in rows if not _is_range(row.get("id", ""))] for rows in found)
+    sentences = [rows for rows in words if rows]
+    if not sentences:
+        raise ValueError(
+            "source must hold words, but each 'id' is a range, as '1-2' is. If they number words, "
+            "name their column None."
+        )
+    if columns is None:
+        _refuse_other_columns(sentences)
+    _refuse_header([row for rows in sentences for row in rows], names)
+    for rows in sentences:
+        for row in rows:
+            row.pop("id", None)
+    if "label" not in names:
+        return sentences, None
+    y = [np.array([row.pop("label") for row in rows]) for rows in sentences]
+    return sentences, y
+
+
+def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
+    """Return for each sentence its words with their fields by name, comments left out."""
     sentences: list[list[dict]] = []
     rows: list[dict] = []
     # Labels of lines that may be comments, as "# 12" is where there are two columns, and of others.
     doubtful: dict[int, str | None] = {}
     certain: set[str | None] = {"#"}
     tabs = any("\t" in line for line in lines if not line.startswith("#"))
-    if names is None:
-        names = _names_by_default(lines)
     for number, line in enumerate([*lines, ""], start=1):
         fields = _fields(line)
         if _is_break(fields):
@@ -108,29 +132,19 @@ def load_conll(
             doubtful[number] = row.get("label")
         else:
             certain.add(row.get("label"))
-        if not re.fullmatch(r"\d+[-.]\d+", row.get("id", "")):
-            rows.append(row)
+        rows.append(row)
     for number, label in doubtful.items():
         if label not in certain:
             raise ValueError(
                 f"line {number} of source may be a comment, or the word '#' with the label "
                 f"{label!r}, which no other line has: leave such comments out."
             )
-    if not sentences:
-        raise ValueError(
-            "source must hold at least one sentence, got none: each 'id' is a range, as '1-2' is. "
-            "If they number words, name their column None."
-        )
-    if columns is None:
-        _refuse_other_columns(sentences)
-    _refuse_header([row for rows in sentences for row in rows], names)
-    for rows in sentences:
-        for row in rows:
-            row.pop("id", None)
-    if "label" not in names:
-        return sentences, None
-    y = [np.array([row.pop("label") for row in rows]) for rows in sentences]
-    return sentences, y
+    return sentences
+
+
+def _is_range(number: str) -> bool:
+    """Whether an "id" of CoNLL-U is that of several words, "1-2", or of an empty node, "1.1"."""
+    return re.fullmatch(r"\d+[-.]\d+", number) is not None
 
 
 def _refuse_header(rows: list[dict], names: tuple) -> None:

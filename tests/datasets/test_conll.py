@@ -59,6 +59,7 @@ def test_files_paths_and_text(tmp_path, ends):
         ("a O\nb\n", {}, r"line 2 of source has 1 fields, but there are 2 columns"),
         ("a b c d e O\n", {}, r"line 1 of source has 6 fields: name them by columns="),
         ("\n\n", {}, "at least one sentence"),
+        ("\n# none\n", {"columns": ("id", "word", "label")}, "at least one sentence, got none.$"),
         ("", {}, "source must be a file, got the folder ''"),
         (3, {}, "source must be a path, an open file or text"),
         ("a O\n", {"columns": ("word", "pos", "label")}, "line 1 of source has 2 fields"),
