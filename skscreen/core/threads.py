@@ -68,11 +68,7 @@ def threads_pay(n_values: int) -> bool:
 
 
 def in_threads(
-    work: Callable[[Iterable[slice]], None],
-    size: int,
-    step: int,
-    n_values: int,
-    blas: bool = True,
+    work: Callable[[Iterable[slice]], None], size: int, step: int, n_values: int, blas: bool = True
 ) -> None:
     """Call `work` with slices of 0, ..., size - 1, in threads where `n_values` make that pay."""
     # Once in each thread, with an iterable of slices, which begin at multiples of `step` however

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 # Names of the columns of files with two, three or four of them: tagging, CoNLL-2000, CoNLL-2003.
-_COLUMNS = {
-    2: ("word", "label"),
-    3: ("word", "pos", "label"),
-    4: ("word", "pos", "chunk", "label"),
-}
+_COLUMNS = {2: ("word", "label"), 3: ("word", "pos", "label"), 4: ("word", "pos", "chunk", "label")}
 # Words for columns in the first line of files that have a header.
 _HEADERS = {
     "chunk", "form", "id", "label", "labels", "lemma", "ner", "ner_tag", "ner_tags", "pos",

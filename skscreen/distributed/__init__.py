@@ -12,9 +12,4 @@ from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_path import DistributedSVCPath, distributed_svc_path
 from skscreen.distributed.metric import DistributedRTLM
 
-__all__ = [
-    "DistributedLinearSVC",
-    "DistributedRTLM",
-    "DistributedSVCPath",
-    "distributed_svc_path",
-]
+__all__ = ["DistributedLinearSVC", "DistributedRTLM", "DistributedSVCPath", "distributed_svc_path"]

@@ -33,13 +33,7 @@ from skscreen.fitting.path import forget, warn_unless_converged, with_options
 from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.distance import FLOATS
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.learning import (
-    ADVICE,
-    chosen_lam,
-    fitted,
-    solve_and_store,
-    start_at,
-)
+from skscreen.metric_learning.learning import ADVICE, chosen_lam, fitted, solve_and_store, start_at
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.screened.result import TripletScreening

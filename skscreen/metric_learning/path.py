@@ -14,13 +14,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import (
-    PathResult,
-    follow,
-    place_of,
-    warn_unless_converged,
-    with_options,
-)
+from skscreen.fitting.path import PathResult, follow, place_of, warn_unless_converged, with_options
 from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (

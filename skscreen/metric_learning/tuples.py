@@ -66,12 +66,12 @@ class RTLMPairsClassifier(TuplesClassifier):
         Pairs at this distance or less are predicted to be similar.
     classes_ : ndarray of shape (2,)
         -1, dissimilar, and 1, similar.
-    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, history_, screening_history_
+    lam_, lam_max_, objective_, dual_objective_, truncated_objective_, dual_gap_, n_iter_
         See `ScreenedRTLM`.
+    history_, screening_history_ : structured ndarray
+        The same.
     n_triplets_ : int
         Number of comparisons.
-    truncated_objective_ : float
-        See `ScreenedRTLM`.
     n_features_in_ : int
         Of a sample.
     feature_names_in_ : ndarray of str
@@ -291,25 +291,17 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
     loss, width, linear_term, diagonal, screening, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
-        Samples, so that triplets can be given as indices of its rows. A callable takes the distinct
-        names in the triplets, of shape (n_names,), and returns their samples, of shape (n_names,
-        n_features).
+        See `RTLMPairsClassifier`.
 
     Attributes
     ----------
     components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
-    truncated_objective_ : float
-        The same.
-    history_, screening_history_ : structured ndarray
+    truncated_objective_, history_, screening_history_ : float, structured ndarrays
         The same.
     classes_ : ndarray of shape (2,)
         -1 and 1: a comparison is wrong, or right.
-    n_features_in_ : int
-        Of a sample.
-    feature_names_in_ : ndarray of str
-        If the preprocessor is a frame.
-    preprocessor_ : ndarray, callable or None
+    n_features_in_, feature_names_in_, preprocessor_ : see `RTLMPairsClassifier`
 
     Raises
     ------
@@ -379,17 +371,9 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
     ----------
     components_, lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
-    truncated_objective_ : float
+    truncated_objective_, history_, screening_history_ : float, structured ndarrays
         The same.
-    history_, screening_history_ : structured ndarray
-        The same.
-    classes_ : ndarray of shape (2,)
-        -1 and 1: a comparison is wrong, or right.
-    n_features_in_ : int
-        Of a sample.
-    feature_names_in_ : ndarray of str
-        If the preprocessor is a frame.
-    preprocessor_ : ndarray, callable or None
+    classes_, n_features_in_, feature_names_in_, preprocessor_ : see `RTLMTripletsClassifier`
 
     Raises
     ------

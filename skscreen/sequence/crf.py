@@ -6,13 +6,7 @@ from sklearn.base import _fit_context
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.sequence.base import (
-    LinearChain,
-    MarginalsMixin,
-    keep_weights,
-    linear_chains,
-    solve,
-)
+from skscreen.sequence.base import LinearChain, MarginalsMixin, keep_weights, linear_chains, solve
 from skscreen.sequence.likelihood import LogLoss, WeightedLogLoss
 from skscreen.sequence.solvers.lbfgs import minimise
 
@@ -43,12 +37,8 @@ class ChainCRF(MarginalsMixin, LinearChain):
     ----------
     C : float, default=1.0
         Weight of the log-likelihood, > 0; crfsuite's c2 is 1 / (2 C).
-    fit_intercept : bool, default=True
-        Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
-        0.
-    fit_start_end : bool, default=False
-        Whether to fit scores of each label at the first and at the last position of a sequence,
-        also penalised.
+    fit_intercept, fit_start_end : bool, default=True and False
+        See `MaxMarginChain`.
     class_weight : dict, "balanced" or None, default=None
         Weights k > 0 of the positions, by true class; "balanced" is inversely proportional to the
         frequency of the class, and 1 on average. See Notes.
@@ -61,27 +51,17 @@ class ChainCRF(MarginalsMixin, LinearChain):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_features_in_)
-        W.
-    intercept_ : ndarray of shape (n_classes,)
-        b.
-    transition_ : ndarray of shape (n_classes, n_classes)
-        E, the scores of transitions from the label of the row to that of the column.
-    start_, end_ : ndarray of shape (n_classes,)
-        Scores of the labels at the first and at the last position; zero without `fit_start_end`.
-    objective_ : float
-        P.
-    dual_gap_ : float
-        Relative duality gap (P - D) / P.
+    classes_, coef_, intercept_, transition_, start_, end_ : ndarray
+        See `MaxMarginChain`.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The same.
+    objective_, dual_gap_ : float
+        P, and the relative duality gap (P - D) / P.
     n_iter_ : int
         Iterations of L-BFGS.
     history_ : structured ndarray
         Fields "iteration", "seconds", "primal", "dual", "gap": the smallest P and the largest D so
         far, after each iteration.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Columns of the first frame, where sequences are frames; all must have the same, in order.
 
     Raises
     ------
@@ -142,12 +122,8 @@ class ChainCRF(MarginalsMixin, LinearChain):
 
         Parameters
         ----------
-        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
-            Sequences; any iterable of them. Empty ones are skipped, with a warning.
-        y : list of array-likes of shape (length,)
-            Their labels: all numbers or all strings.
-        sample_weight : array-like of shape (n_sequences,), optional
-            Weights >= 0 of the sequences.
+        X, y, sample_weight
+            Sequences, their labels and weights, see `MaxMarginChain.fit`.
 
         Returns
         -------

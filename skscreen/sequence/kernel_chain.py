@@ -68,18 +68,7 @@ class KernelChainClassifier(MarginalsMixin):
         A: U(x) = sum_s k(x, x_s) A[s].
     transition_ : ndarray of shape (n_classes, n_classes)
         E, the scores of transitions from the label of the row to that of the column.
-    objective_ : float
-        P.
-    dual_gap_ : float
-        Relative duality gap (P - D) / P.
-    n_iter_ : int
-        Iterations of L-BFGS.
-    history_ : structured ndarray
-        Fields "iteration", "seconds", "primal", "dual", "gap": the smallest P and the largest D so
-        far, after each iteration.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Columns of the first frame, where sequences are frames; all must have the same, in order.
+    objective_, dual_gap_, n_iter_, history_, n_features_in_, feature_names_in_ : see `ChainCRF`
 
     Raises
     ------
@@ -158,12 +147,8 @@ class KernelChainClassifier(MarginalsMixin):
 
         Parameters
         ----------
-        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
-            Sequences; any iterable of them. Empty ones are skipped, with a warning.
-        y : list of array-likes of shape (length,)
-            Their labels: all numbers or all strings.
-        sample_weight : array-like of shape (n_sequences,), optional
-            Weights >= 0 of the sequences.
+        X, y, sample_weight
+            Sequences, their labels and weights, see `MaxMarginChain.fit`.
 
         Returns
         -------

@@ -92,10 +92,8 @@ class MaxMarginChain(LinearChain):
         E, the scores of transitions from the label of the row to that of the column.
     start_, end_ : ndarray of shape (n_classes,)
         Scores of the labels at the first and at the last position; zero without `fit_start_end`.
-    objective_ : float
-        P.
-    dual_gap_ : float
-        Relative duality gap (P - D) / P.
+    objective_, dual_gap_ : float
+        P, and the relative duality gap (P - D) / P.
     n_iter_ : int
         Number of iterations; for "frank-wolfe", of sweeps over all sequences that search for new
         labellings.

@@ -269,7 +269,7 @@ def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
             )
         warn_user(
             f"{count} of {total} answers in X compare a pair of objects with itself, or an object "
-            f"with itself, as row {answers.trials[np.argmax(impossible)]} does: they are left out.",
+            f"with itself, as row {answers.trials[np.argmax(impossible)]} does: they are left out."
         )
         answers = answers.take(~impossible)
     # In a mean equal weights mean the same as none.

@@ -9,12 +9,7 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
-from skscreen.embedding.problem.answers import (
-    Layout,
-    check_total,
-    is_tensor,
-    read_trials,
-)
+from skscreen.embedding.problem.answers import Layout, check_total, is_tensor, read_trials
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.problem.reading.objects import are_positions
