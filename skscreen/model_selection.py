@@ -28,17 +28,9 @@ __all__ = ["cross_val_predict_sequences"]
 
 
 def cross_val_predict_sequences(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    cv: Any = None,
-    groups: Any = None,
-    method: str = "predict",
-    params: dict | None = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> list:
+    estimator: Any, X: Any, y: Any, *, cv: Any = None, groups: Any = None, method: str = "predict",
+    params: dict | None = None, n_jobs: int | None = None, verbose: int = 0,
+) -> list:  # fmt: skip
     """Return what is predicted for each sequence by a model that has not seen it.
 
     Like `sklearn.model_selection.cross_val_predict`, which takes sequences of equal length only.

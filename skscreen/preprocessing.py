@@ -113,14 +113,9 @@ def triplets_from_mostcentral(
 
 
 def triplets_from_multiselect(
-    X: Any,
-    select: Any,
-    is_ranked: bool = False,
-    *,
-    response: Any = "auto",
-    pivot: Any = None,
+    X: Any, select: Any, is_ranked: bool = False, *, response: Any = "auto", pivot: Any = None,
     columns: Any = None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Convert choices of the k objects most similar to a first one to triplets.
 
     Parameters

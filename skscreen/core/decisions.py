@@ -1,8 +1,4 @@
-"""Rules: what a ball that holds the optimum proves about one item.
-
-The rules see an item only through an interval for its margin at the centre of the ball
-(an interval, because the margin itself carries rounding errors) and its norm.
-"""
+"""Rules: what a ball that holds the optimum proves about an item, from its margin and norm."""
 
 from typing import Any
 

@@ -28,11 +28,8 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def sound(X: Any, name: str = "X") -> Any:
-    """Return samples, sparse ones with the entries alone that they have.
-
-    Refuses masked entries, and rows or columns of sparse samples that do not exist: compiled code
-    would read and write outside of arrays.
-    """
+    """Return samples, sparse ones without spare entries; refuse masked or misplaced entries."""
+    # Compiled code would read and write outside of arrays.
     refuse_masked(X, name)
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
@@ -143,10 +140,8 @@ def as_indices(values: Any) -> np.ndarray:
 
 
 def in_order(values: Any, objects: list, name: str) -> Any:
-    """Return what a dict, or a series or frame with the objects as its index, says of each.
-
-    An index of other things says nothing; one of some of the objects is an error.
-    """
+    """Return what a dict, or a series or frame with the objects as its index, says of each."""
+    # An index of other things says nothing; one of some of the objects is an error.
     if not isinstance(values, Mapping) and not hasattr(values, "loc"):
         return values
     given = Counter(list(values if isinstance(values, Mapping) else values.index))

@@ -67,10 +67,8 @@ def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int |
 
 
 def aligned(values: Any) -> Any:
-    """Return an array, or a dataclass or CSR matrix of arrays, with aligned memory.
-
-    Arrays sent by another process may be unaligned, and BLAS would copy them in every product.
-    """
+    """Return an array, or a dataclass or CSR matrix of arrays, with aligned memory."""
+    # Arrays sent by another process may be unaligned: BLAS would copy them in every product.
     if isinstance(values, np.ndarray):
         return np.require(values, requirements="A")
     if is_dataclass(values) and not isinstance(values, type):

@@ -12,14 +12,9 @@ _SMALLEST, _LARGEST = 1e-50, 1e50
 
 
 def project_box_equality(
-    point: Any,
-    total: float,
-    *,
-    coefficients: Any = 1.0,
-    lower: Any = 0.0,
-    upper: Any = 1.0,
+    point: Any, total: float, *, coefficients: Any = 1.0, lower: Any = 0.0, upper: Any = 1.0,
     weights: Any = 1.0,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Project a point onto a box cut by one linear equality.
 
     Solves, in time proportional to n and exactly up to rounding errors,

@@ -52,11 +52,8 @@ def at_most(n_jobs: int | None) -> AbstractContextManager:
 
 
 def n_threads() -> int:
-    """Return how many threads work may be shared among: as many as scikit-learn's loops take.
-
-    Those are limited by OMP_NUM_THREADS and threadpoolctl. Threads other than the main one share
-    the processors already: they get one.
-    """
+    """Return how many threads work may be shared among: as many as scikit-learn's loops take."""
+    # Threads other than the main one share the processors already.
     if current_thread() is not main_thread():
         return 1
     return _openmp_effective_n_threads()

@@ -15,18 +15,10 @@ _NOISE_MODELS = ("flips", "points", "distances")
 
 
 def make_triplets(
-    X: Any,
-    n_triplets: Any = "all",
-    *,
-    queries: Any = None,
-    landmarks: Any = None,
-    metric: str = "euclidean",
-    noise: float = 0.0,
-    noise_model: str = "flips",
-    lapse: float = 0.0,
-    result_format: str = "list-order",
-    random_state: int | np.random.RandomState | None = None,
-) -> tuple:
+    X: Any, n_triplets: Any = "all", *, queries: Any = None, landmarks: Any = None,
+    metric: str = "euclidean", noise: float = 0.0, noise_model: str = "flips", lapse: float = 0.0,
+    result_format: str = "list-order", random_state: int | np.random.RandomState | None = None,
+) -> tuple:  # fmt: skip
     """Simulate answers to the question which of two objects is nearer to a third.
 
     Parameters

@@ -1,9 +1,8 @@
-"""Relative comparisons whose anchors are spread over Dask workers.
+"""Relative comparisons whose anchors are spread over Dask workers, in parts.
 
-A part holds the triplets of some anchors: their pairs, and the rows of data that these name. What
-comes to the driver are sums over parts: values, counts, and matrices of the size of a parameter.
-Margins never do. Where the solver and the bounds hand margins on, here they hand on the point at
-which a part will compute them.
+Only sums over parts come to the driver: values, counts, and matrices of the size of a parameter.
+Where the solver and the bounds hand margins on, here they hand on the point at which a part will
+compute them.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """Parts of a problem that stay on Dask workers, and functions mapped over them.
 
 Everything that is kept is the result of a task, so that Dask can compute again what a lost worker
-held. What the driver gives to tasks (numbers, vectors, small matrices) is stored with them by the
-scheduler, for the same reason.
+held; the scheduler stores what the driver gives to tasks.
 """
 
 from collections.abc import Callable, Sequence
@@ -88,10 +87,7 @@ class Parts:
     def then(
         self, function: Callable, *shared, each: Sequence = (), name: str | None = None
     ) -> "Parts":
-        """Return function(part, *shared, *own) of every part, which stays on the workers.
-
-        `each` has further columns of arguments, one for every part; tasks are shown by `name`.
-        """
+        """Return function(part, *shared, *own) of every part; `each` has columns of arguments."""
         columns = [[value] * len(self) for value in shared]
         columns += [column.futures if isinstance(column, Parts) else column for column in each]
         with dask.config.set(QUIET):

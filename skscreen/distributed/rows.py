@@ -1,8 +1,4 @@
-"""Labelled rows in blocks on Dask workers, read from Dask arrays and frames.
-
-A block is a chunk of rows with the codes of their classes and their weights, on one worker. The
-driver learns sizes, classes and sums; rows, labels and weights stay where they are.
-"""
+"""Labelled rows in blocks on Dask workers; the driver learns sizes, classes and sums only."""
 
 from dataclasses import dataclass
 from operator import attrgetter

@@ -360,14 +360,9 @@ class OrdinalEmbedding(
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        init: Any = None,
-        n_objects: int | None = None,
-        *,
+        self, X: Any, y: Any = None, init: Any = None, n_objects: int | None = None, *,
         sample_weight: Any = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Find the points.
 
         Parameters

@@ -115,12 +115,9 @@ class ScaleChecksMixin:
     deviance_: float
 
     def bootstrap(
-        self,
-        n_samples: int = 1000,
-        *,
-        groups: Any = None,
+        self, n_samples: int = 1000, *, groups: Any = None,
         random_state: int | np.random.RandomState | None = None,
-    ) -> ScaleBootstrap:
+    ) -> ScaleBootstrap:  # fmt: skip
         """Fit the scale to simulated answers, or to participants drawn with replacement.
 
         Parameters

@@ -86,11 +86,9 @@ def _warn_rating(agree: np.ndarray, weights: Any) -> None:
 
 
 def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
-    """Warn where a map agrees with the reverse of the answers much better.
-
-    Nearness is a distance, which its reverse is not: in few dimensions points that are all far from
-    one point cannot be near to all others.
-    """
+    """Warn where a map agrees with the reverse of the answers much better."""
+    # Nearness is a distance, which its reverse is not: in few dimensions points that are all far
+    # from one point cannot be near to all others.
     n_objects = int(answers.rows.max()) + 1
     # Sixty for each object are enough; they are in random order.
     some = slice(60 * n_objects)

@@ -1,7 +1,4 @@
-"""Progress of fits and paths: the progress bar of `verbose`, and scikit-learn's callbacks.
-
-scikit-learn has callbacks from version 1.9 on; before that there is only the bar.
-"""
+"""Progress of fits and paths: the bar of `verbose`, and callbacks of scikit-learn >= 1.9."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -40,14 +37,10 @@ def _is_followed(estimator: Any) -> bool:
 
 
 class Tasks:
-    """Tells the user's bar, `bar`, and callbacks about the tasks of a fit, `n_tasks` if known.
-
-    They are tasks of scikit-learn's callback protocol, children of the one of the fit. A fit within
-    a fit of the same estimator, as a refit is, has no tasks of its own. `estimator` has `verbose`
-    and perhaps callbacks; its method is decorated by `with_callbacks`.
-    """
+    """Tells the user's bar, `bar`, and callbacks about the tasks of a fit, `n_tasks` if known."""
 
     def __init__(self, estimator: Any, n_tasks: int | None, name: str = ""):
+        # A fit within a fit of the same estimator, as a refit is, has no tasks of its own.
         self.bar = ProgressBar(estimator.verbose > 0)
         self._estimator, self._n_tasks, self._name = estimator, n_tasks, name
         self._fit: Any = None

@@ -27,16 +27,12 @@ from skscreen.fitting.warning import warn_user
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What a fold has for one value of the grid.
+    """What a fold has for one value of the grid."""
 
-    `model` is fitted, to be scored on the validation samples X as it takes them; `failed` are
-    solutions that missed their tolerance; a refit of this value may begin at `start`.
-    """
-
-    model: Any
-    X: Any
-    failed: list
-    start: Any
+    model: Any  # fitted
+    X: Any  # the validation samples as it takes them
+    failed: list  # solutions that missed their tolerance
+    start: Any  # at which a refit of this value may begin
 
 
 # Computes the path of one fold from training samples (X, y), their weights or None, and validation
@@ -124,23 +120,13 @@ def model_of_folds(search: Any, kind: type, **fixed: Any) -> Any:
 
 
 def score_folds(
-    search: Any,
-    model: Any,
-    path: FoldPath,
-    scorer: Callable,
-    X: Any,
-    y: Any,
-    splits: list,
-    sample_weight: Any,
-    tasks: Tasks,
-    grid: dict[str, Sequence],
-) -> tuple[int, list, Any]:
+    search: Any, model: Any, path: FoldPath, scorer: Callable, X: Any, y: Any, splits: list,
+    sample_weight: Any, tasks: Tasks, grid: dict[str, Sequence],
+) -> tuple[int, list, Any]:  # fmt: skip
     """Score all values on all folds; set what `GridSearchCV` has; return best index, failed, start.
 
-    A fold whose training samples cannot be learned from, as with a single class, has the score NaN
-    and does not count; a warning names it. The last parameter of `grid` varies fastest; of equal
-    means its first value is taken, then that of the parameter before. The start of a refit is that
-    of the first fold.
+    A fold that cannot be learned from has the score NaN and does not count. The last parameter of
+    `grid` varies fastest; of equal means its first value is taken, then that of the one before.
     """
     if sample_weight is not None and _takes_weights(scorer):
         check_weights_of_folds(sample_weight, splits)
@@ -244,16 +230,9 @@ def check_refit(search: Any) -> None:
 
 
 def _score_fold(
-    path: FoldPath,
-    scorer: Callable,
-    model: Any,
-    X: Any,
-    y: Any,
-    train: Any,
-    test: Any,
-    sample_weight: Any,
-    keep: bool,
-) -> _Fold:
+    path: FoldPath, scorer: Callable, model: Any, X: Any, y: Any, train: Any, test: Any,
+    sample_weight: Any, keep: bool,
+) -> _Fold:  # fmt: skip
     """Follow the path of one fold."""
     training, (X_val, y_val), weights = cut(model, X, y, train, test, sample_weight)
     weighted, fold = {}, _Fold()

@@ -1,8 +1,4 @@
-"""Kernel matrices and neighbours that stay in memory from one fit to the next.
-
-They are not written to a folder: for a kernel matrix that takes several times as long as computing
-it.
-"""
+"""Kernel matrices and neighbours that stay in memory, as files take longer than computing them."""
 
 import threading
 from collections import OrderedDict
@@ -21,18 +17,14 @@ _MOST = 0.25
 
 
 class KernelMatrices:
-    """Shared by problems on the same samples: squared distances, and the last kernel matrix.
-
-    `several` kernel matrices make distances worth their memory; else they are kept once a second
-    one was asked for. `grown` is called after each change; threads may share these matrices.
-    """
+    """Shared by problems, and threads, on the same samples: distances, the last kernel matrix."""
 
     def __init__(
-        self,
-        several: bool = True,
-        max_bytes: float = np.inf,
+        self, several: bool = True, max_bytes: float = np.inf,
         grown: Callable[[], None] = lambda: None,
-    ):
+    ):  # fmt: skip
+        # `several` kernel matrices make distances worth their memory; else they are kept once a
+        # second one was asked for. `grown` is called after each change.
         self._lock = threading.Lock()
         self._several, self._max_bytes, self._grown = several, max_bytes, grown
         self._key: Hashable = None
@@ -86,11 +78,7 @@ class KernelBlocksKept:
 
 
 class KeptMatrices:
-    """What a process keeps for a store; what was used least recently goes where memory is short.
-
-    All together has at most `max_bytes`, and what it leaves free. A key, see `content_key`, stands
-    for one kind; what is returned is shared by all who ask, threads included.
-    """
+    """What a process keeps for a store by `content_key`, at most `max_bytes`; threads share it."""
 
     def __init__(self, max_bytes: float):
         self.max_bytes = max_bytes

@@ -20,12 +20,7 @@ from skscreen.fitting.warning import warn_user
 
 @dataclass(frozen=True, repr=False)
 class PathResult:
-    """Solutions along a path; those of `svc_path`, `svr_path` and `rtlm_path` say more.
-
-    Indexing gives the fitted estimator of a solution, iterating all of them. Arrays have one entry
-    a solution. `model` has the parameters of the path and is not fitted. The `place` of a solution
-    says at which C or lambda, its `str` what a progress bar shows.
-    """
+    """Solutions along a path, by the parameters of `model`; indexing gives fitted estimators."""
 
     model: Any
     solutions: tuple[Any, ...]
@@ -144,11 +139,8 @@ def with_advice(function: Callable) -> Callable:
 
 @with_callbacks
 def follow(model: Any, steps: Iterable[tuple[Any, float]], total: int | None, name: str) -> list:
-    """Solve along a path until it, a callback or the user ends it; return what was solved.
-
-    `steps` solves as it goes, and yields the share of the path that is done with each of perhaps
-    `total` solutions; `name` is what differs between these.
-    """
+    """Solve along a path until it, a callback or the user ends it; return what was solved."""
+    # `steps` solves as it goes, and yields the share of the path that is done with each solution.
     solutions = []
     with Tasks(model, total, name) as tasks:
         try:

@@ -13,11 +13,7 @@ def share_of_decades(gap: float, tol: float) -> float:
 
 
 class ProgressBar:
-    """Show how far a path has come, if it is enabled; else nothing is written.
-
-    On a terminal one line is redrawn in place. Elsewhere (a log file, a notebook) a line is printed
-    at most every 10 %.
-    """
+    """Show how far a path has come: in one line of a terminal, else a line every 10 %."""
 
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled

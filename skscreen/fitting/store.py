@@ -1,13 +1,9 @@
 """Solutions kept in a folder, so that fits of the same data can use each other's.
 
-A grid search fits the same data again and again with another C or lambda, often in another process,
-and each fit starts from scratch. A store keeps the solutions, as plain arrays: the nearest ones on
-both sides are the start and the screening references of the next fit.
-
-Any number of processes may use one folder, and any of them may be killed at any time: a file gets
-its name only when it is complete, and is never changed after that. A file that cannot be read is
-ignored. The solver computes the certificate of a stored solution anew, so a fit has the same result
-with and without a store, within the tolerance.
+The solutions for the nearest C or lambda on both sides are the start and the screening references
+of the next fit, which computes their certificates anew. Any number of processes may use one folder,
+and any of them may be killed at any time: a file gets its name only when it is complete, and is
+never changed after that. A file that cannot be read is ignored.
 """
 
 import contextlib
@@ -147,11 +143,8 @@ class Store:
 
         Parameters
         ----------
-        key : str
-            Tells one problem from others: a digest of all that its solutions depend on, but for
-            the value.
-        value : float
-            C or lambda.
+        key, value
+            As in `neighbours`.
         **arrays : ndarray
             By name, as `neighbours` returns them.
         """

@@ -40,11 +40,7 @@ class TrainingDataMixin:
 
 
 def remembered(model: Any, compute: Callable[..., Any]) -> Any:
-    """Return what `compute` makes of the model as it was fitted and the training data.
-
-    It is computed once; other parameters that the model got after the fit change nothing. Without
-    training data it is an error.
-    """
+    """Return what `compute` makes, once, of the model as it was fitted and the training data."""
     known = vars(model)
     if "_trained_on" not in known:
         raise AttributeError(

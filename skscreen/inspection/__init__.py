@@ -1,9 +1,4 @@
-"""Figures: Displays in scikit-learn's sense.
-
-Each class holds the data of one figure, a class method (`from_path`, `from_result`,
-`from_estimator`) collects them and draws, and `plot` draws again, on other axes if wanted.
-Matplotlib is imported only when something is drawn.
-"""
+"""Figures: Displays in scikit-learn's sense; Matplotlib is imported when something is drawn."""
 
 from skscreen.inspection.certified import CertifiedPathDisplay
 from skscreen.inspection.dimension import DimensionTestDisplay

@@ -87,18 +87,11 @@ class EmbeddingDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        images: str | PathLike | Sequence | None = None,
-        names: str | Sequence[str] | None = "fit",
-        classes: ArrayLike | None = None,
-        reference: ArrayLike | None = None,
-        reference_name: str = "reference",
-        regions: Any = None,
-        level: float = 0.95,
-        ax: Axes | None = None,
-    ) -> Self:
+        cls, estimator: Any, *, images: str | PathLike | Sequence | None = None,
+        names: str | Sequence[str] | None = "fit", classes: ArrayLike | None = None,
+        reference: ArrayLike | None = None, reference_name: str = "reference", regions: Any = None,
+        level: float = 0.95, ax: Axes | None = None,
+    ) -> Self:  # fmt: skip
         """Draw the embedding of a fitted estimator.
 
         Parameters

@@ -1,7 +1,4 @@
-"""Figures of regularisation paths.
-
-`from_path` collects the data of a figure from a path and draws it.
-"""
+"""Figures of regularisation paths."""
 
 import math
 from collections.abc import Sequence
@@ -237,16 +234,10 @@ class PathDisplay(Display):
 
     @classmethod
     def from_path(
-        cls,
-        path: Any,
-        *,
-        tol: float | None = None,
-        scores: ArrayLike | None = None,
-        score_name: str = "Validation accuracy",
-        baseline: float | None = None,
-        baseline_name: str = "Baseline",
-        ax: Sequence[Axes] | None = None,
-    ) -> Self:
+        cls, path: Any, *, tol: float | None = None, scores: ArrayLike | None = None,
+        score_name: str = "Validation accuracy", baseline: float | None = None,
+        baseline_name: str = "Baseline", ax: Sequence[Axes] | None = None,
+    ) -> Self:  # fmt: skip
         """Draw the curves of a path.
 
         Parameters

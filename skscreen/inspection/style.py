@@ -34,12 +34,9 @@ def check_learned(estimator: Any, attribute: str, kind: str) -> None:
 
 
 class Display:
-    """Base of the displays, which hold the data of a figure and draw it.
+    """Base of the displays, which hold the data of a figure and draw it."""
 
-    A subclass says how large a new figure is and how many panels it has, above or beside each
-    other, and draws on their axes.
-    """
-
+    # Size of a new figure, and how many panels it has, above or beside each other.
     figsize: ClassVar[tuple[float, float]] = (6.0, 3.6)
     panels: ClassVar[tuple[int, int]] = (1, 1)
 

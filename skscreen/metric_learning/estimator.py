@@ -340,10 +340,7 @@ class ScreenedRTLM(
 
     @property
     def screened_(self) -> TripletScreening:
-        """Decisions that the metric proves at its own lambda, see `screen_triplets`.
-
-        Computed when it is first asked for.
-        """
+        """Decisions that the metric proves at its own lambda, see `screen_triplets`."""
 
         def compute(fitted, X, y, triplets) -> TripletScreening:
             # Estimators are what `screen_triplets` is made of.

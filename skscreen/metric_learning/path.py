@@ -39,11 +39,10 @@ from skscreen.metric_learning.solvers.solution import Solution
 class RTLMPath(PathResult):
     """Solutions along a regularisation path, in descending order of lambda.
 
-    Iterate over it or index it to get the fitted estimators; `solutions` are what the solver found.
-    The arrays below have one entry for each lambda. Solutions are small, but the path also keeps
-    the pairs of the triplets, from which the rates are computed. If there are at most as many
-    samples as features, the `point` of a solution is in coordinates of the span of the samples
-    (`problem.basis`), whereas `matrices` and the estimators refer to the features.
+    Iterate over it or index it to get the fitted estimators; arrays have one entry for each lambda.
+    The path keeps the pairs of the triplets, from which the rates are computed. If there are at
+    most as many samples as features, the `point` of a solution is in coordinates of the span of the
+    samples (`problem.basis`), whereas `matrices` and the estimators refer to the features.
 
     Attributes
     ----------
@@ -87,10 +86,9 @@ class RTLMPath(PathResult):
         return steps_of(self.solutions, self.problem)
 
     def screened(self, lam: float) -> TripletScreening:
-        """Return the decisions that the metric for one of the `lams` (absolute) proves.
+        """Return the decisions that the metric for one of the `lams` proves; see `screen_triplets`.
 
-        See `screen_triplets`. Not for paths of other comparisons than triplets, with weights or
-        with a graph.
+        Not for paths of other comparisons than triplets, with weights or with a graph.
         """
         return self.at(self.lams, lam, "lam").screened_
 
@@ -110,19 +108,15 @@ class RTLMPath(PathResult):
     def rates(self) -> np.ndarray:
         """Share of all triplets that had been dropped when the solve ended.
 
-        Where the solver did not screen, because it expected few iterations: the share that it could
-        have dropped, as in `path_rates`.
+        Where the solver did not screen: the share that it could have dropped, as in `path_rates`.
         """
         ends = self._share([solution.n_screened() for solution in self.solutions])
         return np.where(self._path_screened, ends, np.maximum(ends, self.path_rates))
 
     @cached_property
     def path_rates(self) -> np.ndarray:
-        """The same before the first iteration, by the solution at the previous lambda.
-
-        Where the solver did not screen, it is computed on demand, by three evaluations for each
-        lambda.
-        """
+        """The same before the first iteration, by the solution at the previous lambda."""
+        # Where the solver did not screen it takes three evaluations for each lambda.
         counts = [solution.n_screened("path") for solution in self.solutions]
         if self.model.screening:
             for t in (np.flatnonzero(~self._path_screened[1:]) + 1).tolist():
@@ -145,10 +139,7 @@ class RTLMPath(PathResult):
 
     @cached_property
     def n_decidable(self) -> np.ndarray:
-        """Number of triplets that screening could decide: those off the quadratic piece.
-
-        Computed on demand, by one evaluation for each lambda.
-        """
+        """Number of triplets that screening could decide: those off the quadratic piece."""
         geometry, loss = self.problem.geometry, self.problem.loss
         margins = (geometry.margins(solution.point) for solution in self.solutions)
         return np.array([geometry.count_decidable(x, loss) for x in margins])
@@ -157,8 +148,7 @@ class RTLMPath(PathResult):
     def range_rates(self) -> np.ndarray:
         """Share of all triplets that the ranges of one solution decide at later values.
 
-        Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i.
-        Computed on demand, in about 50 ns for each triplet and solution.
+        Entry (i, j) of (n_lams, n_lams) is from solution i at the lambda of j, NaN for j < i.
         """
         rates = np.full((len(self), len(self)), np.nan)
         for i, solution in enumerate(self.solutions):
@@ -181,30 +171,18 @@ class RTLMPath(PathResult):
     prefer_skip_nested_validation=False,
 )
 def rtlm_path(
-    X: Any,
-    y: Any = None,
-    lams: Any = None,
-    *,
-    ratio: float = 0.9,
-    stop: float = 0.01,
-    n_lams: Any = None,
-    ranges: bool = False,
-    triplets: Any = None,
-    quadruplets: Any = None,
-    pairs: Any = None,
-    sample_weight: Any = None,
-    comparison_weight: Any = None,
-    callbacks: Any = (),
-    **options,
-) -> RTLMPath:
+    X: Any, y: Any = None, lams: Any = None, *, ratio: float = 0.9, stop: float = 0.01,
+    n_lams: Any = None, ranges: bool = False, triplets: Any = None, quadruplets: Any = None,
+    pairs: Any = None, sample_weight: Any = None, comparison_weight: Any = None,
+    callbacks: Any = (), **options,
+) -> RTLMPath:  # fmt: skip
     """Learn metrics along the regularisation path, each with a certificate.
 
     Each fit starts from the previous solutions. Without `lams` the path starts at lambda_max,
-    multiplies lambda by `ratio` each time, and ends when the loss hardly decreases any more:
-    (loss_(t-1) - loss_t) / loss_(t-1) * lam_(t-1) / (lam_(t-1) - lam_t) < `stop` (Yoshida et al.
-    2019, section 7), or after `n_lams` values. It also ends when the loss is at most `stop` times
-    the objective, because then some metric separates all triplets, and the loss would keep falling
-    while the metric hardly changes.
+    multiplies lambda by `ratio` each time, and ends after `n_lams` values, when the loss hardly
+    decreases any more: (loss_(t-1) - loss_t) / loss_(t-1) * lam_(t-1) / (lam_(t-1) - lam_t) <
+    `stop` (Yoshida et al. 2019, section 7), or when it is at most `stop` times the objective, as
+    where some metric separates all triplets.
 
     Parameters
     ----------

@@ -150,8 +150,7 @@ def _in_range(name: str, weights: np.ndarray) -> np.ndarray:
 def check_comparisons(n_samples: int, threshold: float, lists: dict, weights: Any = None) -> tuple:
     """Return near and far pairs (m, 2), thresholds and weights (m,), and whether all are compared.
 
-    `lists` are those of `ScreenedRTLM.fit`. Thresholds are None where all are that of the loss,
-    weights where all are 1. Each near pair is compared with the far one in its row, or with all.
+    Thresholds are None where all are that of the loss, weights where all are 1.
     """
     triplets, quadruplets, pairs = (lists.get(name) for name in LISTS)
     if isinstance(pairs, tuple | list) and len(pairs) == 2:

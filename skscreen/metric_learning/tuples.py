@@ -66,9 +66,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         Pairs at this distance or less are predicted to be similar.
     classes_ : ndarray of shape (2,)
         -1, dissimilar, and 1, similar.
-    lam_, lam_max_, objective_, dual_objective_, truncated_objective_, dual_gap_, n_iter_
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_
         See `ScreenedRTLM`.
-    history_, screening_history_ : structured ndarray
+    truncated_objective_, history_, screening_history_ : float, structured ndarrays
         The same.
     n_triplets_ : int
         Number of comparisons.
@@ -225,13 +225,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         return self
 
     def calibrate_threshold(
-        self,
-        pairs_valid: Any,
-        y_valid: Any,
-        strategy: str = "accuracy",
-        min_rate: float | None = None,
-        beta: float = 1.0,
-    ) -> Self:
+        self, pairs_valid: Any, y_valid: Any, strategy: str = "accuracy",
+        min_rate: float | None = None, beta: float = 1.0,
+    ) -> Self:  # fmt: skip
         """Choose the threshold on labelled pairs, preferably other pairs than those of `fit`.
 
         Parameters

@@ -46,15 +46,9 @@ class NoiseCeiling(NamedTuple):
 
 
 def triplet_error(
-    embedding: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    *,
-    response: Any = "auto",
-    pivot: Any = None,
-    columns: Any = None,
-) -> float:
+    embedding: Any, X: Any, y: Any = None, sample_weight: Any = None, *, response: Any = "auto",
+    pivot: Any = None, columns: Any = None,
+) -> float:  # fmt: skip
     """Return the share of answers that are wrong in an embedding.
 
     Parameters

@@ -79,13 +79,9 @@ def span_f1(
 
 
 def span_report(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    scheme: str | None = None,
-    digits: int = 2,
+    y_true: Any, y_pred: Any, *, scheme: str | None = None, digits: int = 2,
     output_dict: bool = False,
-) -> str | dict[str, dict[str, float]]:
+) -> str | dict[str, dict[str, float]]:  # fmt: skip
     """Return a table of precision, recall and F1 of labelled spans by type, and their averages.
 
     Parameters

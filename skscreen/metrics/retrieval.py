@@ -1,8 +1,4 @@
-"""Measures of retrieval: how near to each query its relevant items are.
-
-Queries and items are either embedded samples with labels, where an item is relevant if it has the
-label of the query, or given as a matrix of relevance and one of distances.
-"""
+"""Measures of retrieval: how near to each query its relevant items are."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Integral
@@ -150,13 +146,9 @@ def cmc_at_k(queries: Any, targets: Any, k: int, *, gallery: Any = None, junk: A
 
 
 def mean_average_precision(
-    queries: Any,
-    targets: Any,
-    *,
-    k: int | Literal["r"] | None = None,
-    gallery: Any = None,
+    queries: Any, targets: Any, *, k: int | Literal["r"] | None = None, gallery: Any = None,
     junk: Any = None,
-) -> float:
+) -> float:  # fmt: skip
     """Return the mean over queries of the average precision of their rankings.
 
     The average precision of a query is the mean, over its relevant items, of the share of relevant

@@ -67,12 +67,9 @@ class Risk(Protocol):
 
 
 def excessive_gap(
-    risk: Risk,
-    start: np.ndarray | None = None,
-    lipschitz: float | None = None,
-    restart: bool = True,
-    w: np.ndarray | None = None,
-) -> Iterator[Iterate]:
+    risk: Risk, start: np.ndarray | None = None, lipschitz: float | None = None,
+    restart: bool = True, w: np.ndarray | None = None,
+) -> Iterator[Iterate]:  # fmt: skip
     """Yield the iterates of Pragam, from the prox centre `start` in Q; iteration 0 shows `w`."""
     # With a fixed L = `lipschitz` below |Z|^2 / lam, (26) is not promised; J and D always hold.
     # An iteration takes three products with Z or Z', and two for each L that is tried in vain. With

@@ -1,8 +1,4 @@
-"""Iterates with bounds from both sides, and the loop that follows them to a tolerance.
-
-Every solver for J(w) = lam/2 |w|^2 + R(w) is a generator of `Iterate`s; what is common to all,
-the best bounds, the stopping rule and the history, is here.
-"""
+"""Iterates of solvers for J(w) = lam/2 |w|^2 + R(w), and the loop that follows them to a gap."""
 
 import math
 import time

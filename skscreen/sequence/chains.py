@@ -28,19 +28,15 @@ ONE = np.array([])
 
 @dataclass(frozen=True)
 class Chains:
-    """Sequences with their true labels and the weight of the regulariser.
-
-    `codes` (n_positions,) are true labels, 0 to n_labels - 1, and `losses` >= 0 what a wrong label
-    costs there; `shares` (n_chains,) are positive, with sum one; `scales` (n_positions,) are those
-    of the steps into the positions, empty where all are one; `lam` weighs the regulariser.
-    """
+    """Sequences with their true labels and the weight of the regulariser."""
 
     sequences: Sequences
-    codes: np.ndarray
+    codes: np.ndarray  # (n_positions,) true labels, 0 to n_labels - 1
     n_labels: int
-    shares: np.ndarray
-    losses: np.ndarray
-    lam: float
+    shares: np.ndarray  # (n_chains,) positive, with sum one
+    losses: np.ndarray  # (n_positions,) >= 0, what a wrong label costs there
+    lam: float  # weighs the regulariser
+    # (n_positions,) of the steps into the positions; empty where all are one.
     scales: np.ndarray = field(default_factory=lambda: ONE)
     # The features of the user that `sequences` have, (n_kept,); None where they have all.
     columns: np.ndarray | None = None

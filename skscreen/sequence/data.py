@@ -47,11 +47,8 @@ class Sequences:
         return Sequences(self.X[self.positions(index)], starts_of(lengths))
 
     def without_empty_columns(self) -> tuple["Sequences", np.ndarray | None]:
-        """Return them with the columns that have entries, and these columns, (n_kept,).
-
-        None are left out where most have entries. Hashed features are a million, of which a text
-        has some thousands: vectors of them all take most of the time of a fit.
-        """
+        """Return them with the columns that have entries, if few, and these columns, (n_kept,)."""
+        # Of a million hashed features a text has some thousands: vectors of all take most time.
         if not is_sparse(self.X):
             return self, None
         columns, places = np.unique(self.X.indices, return_inverse=True)

@@ -80,10 +80,7 @@ def stack_labels(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def warn_padding(sequences: Sequences, labels: np.ndarray) -> None:
-    """Warn where rows of zeros end some sequences: padding to one length, which would be learned.
-
-    So it is where all are of one length, no other rows are zero, and all of these have one label.
-    """
+    """Warn where rows of zeros, with one label, end sequences of one length: padding is learned."""
     lengths = np.diff(sequences.first)
     if is_sparse(sequences.X) or len(lengths) < 2 or np.ptp(lengths) or sequences.X.shape[1] < 2:
         return

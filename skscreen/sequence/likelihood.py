@@ -29,12 +29,8 @@ from skscreen.sequence.loops import expectations, weighted_likelihoods
 
 
 def units_of(chains: Chains, uneven: float = 1e3) -> np.ndarray | float:
-    """Return a unit for each weight, in which P bends about equally at w = 0; 1 if all are near.
-
-    They are not if the largest is more than `uneven` times the smallest of a column. In these units
-    the penalty of a column of large numbers is next to nothing, and L-BFGS takes as
-    many steps as for standardised columns.
-    """
+    """Return units of weights, in which P bends about equally at w = 0; 1 if not that `uneven`."""
+    # In these units L-BFGS takes as many steps as for standardised columns.
     X, m, shares = chains.X, chains.n_labels, chains.position_shares
     if is_sparse(X):
         squares = np.asarray(X.multiply(X).T @ shares).ravel()
@@ -46,11 +42,7 @@ def units_of(chains: Chains, uneven: float = 1e3) -> np.ndarray | float:
 
 
 class KernelFactor(LinearOperator):
-    """L of K = L L', by Cholesky's method with pivots, up to rounding errors.
-
-    In the order of the pivots the matrix (n, rank) is triangular: a product with it, or with its
-    transpose, costs n rank columns. K (n, n) is overwritten.
-    """
+    """L (n, rank) of K = L L', which is overwritten, by Cholesky's method with pivots."""
 
     def __init__(self, K: np.ndarray):
         factor, order, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)

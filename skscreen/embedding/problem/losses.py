@@ -1,11 +1,8 @@
 """Losses of ordinal embedding: how badly a squared distance a < c is violated.
 
 An answer "i and j are nearer to each other than l and k" is right where a = |x_i - x_j|^2 is below
-c = |x_l - x_k|^2. The formulas are in `_compiled/embedding_losses.hpp`, once for all solvers; here
-is what Python has to know of each.
-
-A choice of the odd one out among three compares three distances: the one between the two others is
-right where it is the smallest. It is a row (i, j, k) like that of a triplet, with k the odd one.
+c = |x_l - x_k|^2; the choice (i, j, k) of the odd one k where a is the smallest of the distances
+between the three. The formulas are in `_compiled/embedding_losses.hpp`, once for all solvers.
 """
 
 from dataclasses import dataclass

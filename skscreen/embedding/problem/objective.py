@@ -2,9 +2,8 @@
 
     F(X) = (1 / sum_q w_q) sum_q w_q f(a_q, c_q) + reg / n sum_i |x_i|^2
 
-Where the answers are many for the number of objects the same pair of objects is in many of them.
-Then each distinct pair is listed once: its distance, and what the loss needs of it (a root, an
-exponential), are computed once an evaluation, and an answer costs a division and two additions.
+Where the answers are many for the number of objects, each distinct pair of objects is listed once:
+its distance, and what the loss needs of it (a root, an exponential), are then computed once.
 """
 
 from copy import copy

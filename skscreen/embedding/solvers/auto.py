@@ -1,8 +1,7 @@
 """The default solver of ordinal embedding: a short stochastic start, then L-BFGS.
 
-In up to three dimensions (CKL: five) the start is made in two more, where fewer points are on the
-wrong side of others, and projected. Where the strength of the ridge is free a tenth of the answers
-is kept out of the start; if it gets many of these wrong, they choose a stronger ridge.
+In few dimensions the start is made in two more, where fewer points are on the wrong side of others,
+and projected. Where the ridge is free, a tenth of the answers, kept out of the start, chooses it.
 """
 
 from collections.abc import Generator, Iterator

@@ -1,9 +1,8 @@
 """L-BFGS for ordinal embedding, and moves of single points that no descent makes.
 
-On a line a gradient cannot take a point past another one without making answers worse on the way.
-So each point in turn tries the gaps between the others, and goes where the objective is lowest. In
-more dimensions a point with few answers may be in a valley of its own, far out: it tries the places
-of others.
+On a line a gradient cannot take a point past another one without making answers worse on the way:
+each point in turn tries the gaps between the others. In more dimensions a point with few answers
+may be in a valley of its own, far out: it tries the places of others.
 """
 
 from collections.abc import Iterator

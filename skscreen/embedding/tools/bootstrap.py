@@ -52,13 +52,9 @@ class BootstrapMixin(Fitted):
     """Mixin of ordinal embeddings: refits to resampled answers."""
 
     def bootstrap(
-        self,
-        n_samples: int = 100,
-        *,
-        groups: Any = None,
-        n_jobs: int | None = None,
+        self, n_samples: int = 100, *, groups: Any = None, n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-    ) -> Bootstrap:
+    ) -> Bootstrap:  # fmt: skip
         """Refit answers, or participants, drawn with replacement from those of the fit.
 
         Each fit starts from `embedding_` and keeps the ridge `reg_`, so it takes a fraction of the

@@ -62,19 +62,11 @@ class DimensionTest:
 
 
 def embedding_dimension_test(
-    X: Any,
-    dimensions: Sequence[int] = (1, 2, 3, 4, 5),
-    cv: int = 10,
-    alpha: float = 0.05,
-    *,
-    y: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    estimator: OrdinalEmbedding | None = None,
-    n_repeats: int = 1,
-    n_jobs: int | None = None,
+    X: Any, dimensions: Sequence[int] = (1, 2, 3, 4, 5), cv: int = 10, alpha: float = 0.05, *,
+    y: Any = None, sample_weight: Any = None, groups: Any = None,
+    estimator: OrdinalEmbedding | None = None, n_repeats: int = 1, n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
-) -> DimensionTest:
+) -> DimensionTest:  # fmt: skip
     """Test how many dimensions answers about distances support.
 
     The accuracy on unseen answers is estimated by cross-validation for each dimension. A one-sided

@@ -19,16 +19,10 @@ STRATEGIES = ("information", "uncertainty", "random")
 
 
 def next_queries(
-    model: Any,
-    n: int,
-    strategy: str = "information",
-    *,
-    candidates: Any = None,
-    objects: Any = None,
-    repeats: bool = False,
-    n_samples: int = 20,
+    model: Any, n: int, strategy: str = "information", *, candidates: Any = None,
+    objects: Any = None, repeats: bool = False, n_samples: int = 20,
     random_state: int | np.random.RandomState | None = None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     r"""Choose the triplets to ask next.
 
     The model is refitted to resampled answers (`OrdinalEmbedding.bootstrap`). If these embeddings

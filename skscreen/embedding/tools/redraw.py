@@ -1,9 +1,8 @@
 """Positions of objects with few answers, drawn from what the answers and the map leave open.
 
-A refit to resampled answers moves an object with one or two answers hardly at all, because any
-place on the right side is as good. So it is drawn anew, with the others where they are: from a
-normal distribution with the mean and covariance of the map, times the probabilities of the answers
-about it. The steps are those of Metropolis: first proposals from the map, then random walks.
+The distribution is normal with the mean and covariance of the map, times the probabilities of the
+answers about the object, the others being where they are. The steps are those of Metropolis: first
+proposals from the map, then random walks.
 """
 
 from typing import NamedTuple, Self

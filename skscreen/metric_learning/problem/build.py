@@ -42,11 +42,9 @@ def build(
     model: Any, X: Any, y: Any = None, *, sample_weight: Any = None, comparison_weight: Any = None,
     from_labels: Callable | None = None, **lists,
 ) -> Problem:  # fmt: skip
-    """Return the problem of a `ScreenedRTLM`, whose number and names of features are set.
-
-    `lists` are explicit comparisons. `from_labels` makes the geometry of the model, centred
-    samples, class codes and the loss; by default nearest neighbours in one process.
-    """
+    """Return the problem of a `ScreenedRTLM`, whose number and names of features are set."""
+    # `lists` are explicit comparisons. `from_labels` makes the geometry of the model, centred
+    # samples, class codes and the loss; by default nearest neighbours in one process.
     samples, C = _read(model, X, y)
     Z, unit = _scaled(_centred(samples))
     _warn_of_scales(Z)

@@ -4,14 +4,11 @@ Item t compares a *near* pair (a, b) with a *far* pair (c, e): its margin under 
 <M, H_t> = d_M^2(c, e) - d_M^2(a, b) with H_t = (x_c - x_e)(x_c - x_e)' - (x_a - x_b)(x_a - x_b)'.
 A triplet (i, j, l) is the near pair (i, j) with the far pair (i, l). H_t is never formed: margins
 are one GEMM, one squared distance a pair and one subtraction an item; the adjoint
-sum_t w_t H_t = X' L_w X is a graph Laplacian on the pairs (Yoshida et al. 2019, section 2;
-checked in the tests against explicit matrices).
+sum_t w_t H_t = X' L_w X is a graph Laplacian on the pairs (Yoshida et al. 2019, section 2). Which
+pairs are compared is in `items.py`, with a picture.
 
-Which pairs are compared is in `items.py`, with a picture.
-
-A bound on one distance is an item too, with a pair of a point and itself for the missing one and
-a threshold of its own: d_M^2 >= L asks for a margin of L, and d_M^2 <= U for one of -U (Yoshida
-et al. 2019, section 6.3).
+A bound on one distance is an item too, with a pair of a point and itself for the missing one and a
+threshold of its own: L for d_M^2 >= L, -U for d_M^2 <= U (section 6.3).
 """
 
 import math

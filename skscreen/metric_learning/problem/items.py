@@ -10,10 +10,9 @@ neighbours, 12 triplets:
     p = 1  (i, j1)       0:4             *       *       *       *
     p = 2  (i, j2)       1:3             -       *       *       -     after screening
 
-The item of near pair p at far place s compares the two; its number in the full problem is base[p] +
-rank[s]. Far places are kept sorted by distance within their block: what screening leaves of a near
-pair is then nearly an interval, which the reduced problem keeps. Where items are decided one by one
-(`screening/paper/rules.py`) a near pair is listed once for each piece that is left.
+The item of near pair p at far place s has the number base[p] + rank[s] in the full problem. Far
+places are kept sorted by distance within their block: what screening leaves of a near pair is then
+nearly an interval. Where items are decided one by one a near pair is listed once for each piece.
 """
 
 from dataclasses import dataclass, replace

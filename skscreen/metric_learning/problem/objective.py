@@ -211,18 +211,14 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
 
 @dataclass(frozen=True)
 class Problem:
-    """A geometry, a loss and a domain: everything but lambda.
-
-    The data are X = unit Z V' with Z the coordinates that the geometry has and V = `basis`; a
-    parameter M stands for V M V' / unit^2.
-    """
+    """Everything but lambda, of X = unit Z V' in coordinates Z; M stands for V M V' / unit^2."""
 
     geometry: Comparisons
     loss: SmoothedHinge
     domain: Domain
     linear_term: np.ndarray | None = None  # B with nothing fixed; None for 0
     linear_error: float = 0.0
-    # (n_features, r) orthonormal, sparse where it leaves features out; None for the identity.
+    # V (n_features, r) orthonormal, sparse where it leaves features out; None for the identity.
     basis: Any = None
     unit: float = 1.0  # a power of two; 1 unless fourth powers of the data would overflow
     dtype: type = np.float64  # of the data as given; computations are in double precision

@@ -1,8 +1,7 @@
 """Active set: apply a ball to all items in one pass and keep what stays undecided.
 
-The pass decides all triplets of one near pair at once, without looking at a triplet: it
-takes sqrt(|a|^4 + |b|^4) for |H|, where H = aa' - bb', which is a part for the near and one for the
-far pair. What the paper's bounds and rules decide beyond that comes in by a `Hook`.
+The pass decides all triplets of one near pair at once, with sqrt(|a|^4 + |b|^4) for the norm of
+H = aa' - bb'. What the paper's bounds and rules decide beyond that comes in by a `Hook`.
 """
 
 from collections.abc import Sequence

@@ -6,9 +6,8 @@ u = S_K / lambda. It is that of `core.ball` with a slackness of sum FY + <theta,
 
     |theta* - (theta + u)/2|^2 <= (sum FY + <theta, Gamma>) / lambda + |theta - u|^2 / 4.
 
-Its radius carries the rounding error of the evaluation. The evaluation must be of the *full*
-problem, or of one reduced by decisions that hold at `lam`: items fixed for another lambda make the
-loss and the gradient wrong, and the ball unsafe.
+Its radius carries the rounding error of the evaluation, which must be of the *full* problem, or of
+one reduced by decisions that hold at `lam`: those for another lambda make the ball unsafe.
 """
 
 from dataclasses import dataclass

@@ -2,8 +2,7 @@
 
 The optimum is X = [Z]_K for the fixed point Z of Z -> G(Z) = X - step * gradient(X). The next Z is
 the affine combination of the last G(Z) whose residuals F = G(Z) - Z nearly cancel (Anderson 1965;
-type II of Fang and Saad 2009). Where the objective is quadratic that acts like a Krylov method,
-where gradient steps of whatever length act like gradient descent.
+type II of Fang and Saad 2009): on a quadratic objective that acts like a Krylov method.
 
 Kept are the changes of Z, of X and of the adjoint S, (d, d) or (d,). With gradient = lambda X - S
 they give those of G and F for whatever step and lambda, so that steps at one lambda serve the next.

@@ -24,12 +24,9 @@ def automatic(chains: Chains, tol: float, seed: int, limit: int) -> Iterator[Ite
 
 
 def _smoothing_first(chains: Chains, tol: float, seed: int, limit: int) -> Iterator[Iterate]:
-    """Yield those of smoothing, then those of Frank-Wolfe.
-
-    Where a large column separates the labels the optimum is below the rounding errors of losses of
-    one, which smoothing sums; Frank-Wolfe ends there after a few sweeps. Where it does not, it
-    would seldom end at all: it gets no more iterations than smoothing had.
-    """
+    """Yield those of smoothing, then those of Frank-Wolfe, which gets no more iterations."""
+    # Where a large column separates the labels the optimum is below the rounding errors of losses
+    # of one, which smoothing sums; Frank-Wolfe ends there after a few sweeps, else seldom at all.
     done = 0
     for iterate in smoothing(chains, tol, limit):
         done = iterate.iteration
@@ -39,10 +36,8 @@ def _smoothing_first(chains: Chains, tol: float, seed: int, limit: int) -> Itera
 
 
 def _sweeps_first(chains: Chains, tol: float, seed: int, limit: int) -> Iterator[Iterate]:
-    """Yield those of Frank-Wolfe; where many more are to come, of smoothing, then of the rest.
-
-    Smoothing gets as many iterations as Frank-Wolfe seems to need: they take about as long.
-    """
+    """Yield those of Frank-Wolfe; where many more are to come, of smoothing, then of the rest."""
+    # Smoothing gets as many iterations as Frank-Wolfe seems to need: they take about as long.
     sweeps, pace = frank_wolfe(chains, tol, seed, limit), _Pace(tol)
     for iterate in sweeps:
         yield iterate

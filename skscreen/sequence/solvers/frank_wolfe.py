@@ -81,11 +81,9 @@ copy_cache = sequence.copy_cache
 
 
 def frank_wolfe(chains: Chains, tol: float, seed: int, most: float = np.inf) -> Iterator[Iterate]:
-    """Yield iterates with the gap of the full problem; iteration numbers count searches.
-
-    Far from the relative gap `tol` the gap is computed now and then only, and after `most`
-    iterations. `seed` gives the order of visits.
-    """
+    """Yield iterates with the gap of the full problem; iteration numbers count searches."""
+    # Far from the relative gap `tol` the gap is computed now and then only, and after `most`
+    # iterations.
     rng = np.random.default_rng(seed)
     task = Task(chains.sequences.rows, chains.first, chains.codes, chains.shares, chains.losses,
                 chains.scales, chains.lam)  # fmt: skip

@@ -23,12 +23,9 @@ class Objective(Protocol):
 
 
 def minimise(
-    objective: Objective,
-    tol: float,
-    max_iter: int | None,
-    watch: Callable[[int, float], None] | None = None,
-    start: np.ndarray | None = None,
-) -> Certified:
+    objective: Objective, tol: float, max_iter: int | None,
+    watch: Callable[[int, float], None] | None = None, start: np.ndarray | None = None,
+) -> Certified:  # fmt: skip
     """Minimise from `start` or 0; |gradient|^2 / (2 lam), to be tol P, bounds P - min P."""
     max_iter = max_iter or 1000
     first = np.zeros(objective.size) if start is None else start / objective.units

@@ -35,11 +35,9 @@ def read_choices(
     y: Any, table: Table, options: list[int], response: str,
     readings: tuple[str, ...] | None = None, *, zero_is_no: bool = True,
 ) -> tuple[Choices, str]:  # fmt: skip
-    """Return the choices between columns (first ones of pairs) that y holds, and its reading.
-
-    "auto" tries `readings`, and takes what one of them can read, or all in the same way. It warns
-    of 0 and 1 unless it is known that 0 is "no", not the first of two options.
-    """
+    """Return the choices between columns (first ones of pairs) that y holds, and its reading."""
+    # "auto" tries `readings`, and takes what one of them can read, or all in the same way. It warns
+    # of 0 and 1 unless it is known that 0 is "no", not the first of two options.
     values = _one_column(y)
     if values is None:
         if response not in ("auto", "count"):

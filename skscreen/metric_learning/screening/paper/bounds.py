@@ -1,8 +1,6 @@
 """The bounds of Yoshida et al. (2019): balls that hold the optimum, beside that of `ball.py`.
 
-A bound takes `(evaluation, lam, reference_lam)`: the target lambda, and the one at which the
-reference was solved (used by "rrpb" only). What is said there about evaluations and radii holds
-here, too.
+A bound takes `(evaluation, lam, reference_lam)`: the target lambda, and that of the reference.
 """
 
 from collections.abc import Callable
