@@ -127,12 +127,11 @@ def triplets_from_multiselect(
     is_ranked : bool, default=False
         Whether the chosen objects are in order from the nearest to the farthest.
     response : {"auto", "position", "chosen"}, default="auto"
-        What `select` holds: columns of X, counted from 0 or by label, or objects. "auto" takes the
-        only reading that is possible.
+        What `select` holds, see `triplets_from_oddoneout`.
     pivot : label or int, optional
         Column of the object compared with; by default the first.
     columns : list, optional
-        Columns of X that hold the objects, by label or by number; by default all.
+        See `triplets_from_oddoneout`.
 
     Returns
     -------
@@ -239,7 +238,7 @@ def triplets_from_votes(
     votes : array-like of shape (n_trials, n_choices)
         How often each of them was said to be the odd one, numbers >= 0.
     columns : list, optional
-        Columns of X that hold the objects, by label or by number; by default all.
+        See `triplets_from_oddoneout`.
 
     Returns
     -------

@@ -51,10 +51,8 @@ def load_conll(
     ------
     ValueError
         If a line has another number of fields than there are columns, or no label, names the line;
-        if the first line names the columns, the labels seem to be in another column than the last,
-        or the first column seems to number the words;
-        if there are no sentences, or more columns than have names by default; if the source is not
-        in `encoding`.
+        if the columns seem to be others, the first line names them, there are no sentences, more
+        columns than have names by default, or the source is not in `encoding`.
     FileNotFoundError
         If there is no such file.
     TypeError

@@ -37,10 +37,9 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
 
         P(w, b) = \tfrac12 (\lVert w \rVert^2 + b^2 / B^2) + C \sum_i s_i \max(0, 1 - y_i f(x_i))^2
 
-    with B = `intercept_scaling`, or the hinge without the square. The rows stay where Dask puts
-    them. In a pass over them, each worker sends back sums: the objective, the gradient and the
-    Hessian. The driver takes a Newton step.
-    More classes are handled one-vs-rest, in the same passes.
+    with B = `intercept_scaling`, or the hinge without the square. In a pass over the rows, each
+    worker sends back sums: the objective, the gradient and the Hessian. The driver takes a Newton
+    step. More classes are handled one-vs-rest, in the same passes.
 
     Parameters
     ----------

@@ -93,8 +93,7 @@ def distributed_svc_path(
 
     Notes
     -----
-    A pass costs as much as one for each C, but the rows are read once, and there are as many passes
-    as the hardest C needs.
+    A pass costs as much as one for each C; there are as many passes as the hardest C needs.
     """
     values = as_floats(Cs)
     if values is None or values.size == 0 or not (np.isfinite(values) & (values > 0.0)).all():

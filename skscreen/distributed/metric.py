@@ -87,11 +87,8 @@ class DistributedRTLM(ScreenedRTLM):
 
     Each evaluation is one round trip to the workers, which takes some milliseconds. This pays if an
     evaluation takes much longer on one machine, or if the pairs do not fit into its memory. The
-    active set and the interior-point method of `ScreenedRTLM` are not used, so there may be more
-    iterations at small `lam`.
-
-    If several samples are at the same distance, a worker may choose other neighbours among them
-    than `ScreenedRTLM` does.
+    active set and the interior-point method of `ScreenedRTLM` are not used. Of samples at the same
+    distance, a worker may choose other neighbours than `ScreenedRTLM` does.
 
     References
     ----------

@@ -104,13 +104,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         Names of the objects in their order, required if X holds names; or the number of objects 0,
         1, 2, ... None takes the numbers that occur in X, in their order. With a conjoint model a
         list of that for each attribute.
-    columns : list or None, default=None
-        Columns of X that hold the objects, in their order, by label or by number; None is all.
-    pivot : label, int or None, default=None
-        In triplets, the column of the object that is compared with the two others; None is the
-        first.
-    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
-        What y holds; see `OrdinalEmbedding`.
+    columns, pivot, response
+        What y and the columns of X hold; see `OrdinalEmbedding`.
     tol : float, default=1e-8
         Relative duality gap at which the fit stops.
     max_iter : int or None, default=None
@@ -135,10 +130,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         for the first object. With a conjoint model of `scales_`, or of `scale_` for "full".
     objective_ : float
         Minus the log-likelihood, divided by `weight_`, plus reg / 2 |s|^2.
-    log_likelihood_ : float
-        Log-likelihood, as a weighted sum over the answers.
-    deviance_ : float
-        -2 times the log-likelihood.
+    log_likelihood_, deviance_ : float
+        Log-likelihood, as a weighted sum over the answers, and -2 times it.
     n_parameters_ : int
     coef_ : ndarray of shape (n_parameters_,)
         Coefficients of the generalised linear model: the values in units of the noise, without
@@ -156,10 +149,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         `scale_` as an embedding.
     objects_ : ndarray of shape (n_objects,)
     n_iter_ : int
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of these columns, if they are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number of columns of X, and their names, if they are all strings.
 
     Raises
     ------
@@ -177,10 +168,9 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 
     Notes
     -----
-    With the gradient g of the objective, the duality gap is |g|^2 / (2 reg), where the dual
-    variables are the slopes of the losses. If no answers
-    contradict each other, the likelihood has no maximum, and only the ridge keeps the scale finite;
-    `noise_` is then small and meaningless. The values need not be monotone in the order.
+    With the gradient g of the objective, the duality gap is |g|^2 / (2 reg). If no answers
+    contradict each other, only the ridge keeps the scale finite; `noise_` is then small and
+    meaningless. The values need not be monotone in the order.
 
     References
     ----------

@@ -82,24 +82,21 @@ class OrdinalEmbedding(
         Dimension p of the points.
     loss : {"soe", "ste", "tste", "gnmds", "ckl", "oddoneout"}, default="soe"
         Loss of an answer; see the notes for the formulas. "soe" is a good default: on most sets of
-        human answers it is within half a percent of the best loss. "ste" is a likelihood, for when
-        you want to model the probability of wrong answers, or want a lower bound of the objective.
-        "tste" suits few answers per object, and objects in clusters, which it pulls together.
-        "gnmds" suits answers with few errors; like "ste" it is convex. "ckl" suits few answers and
-        depends on the ratio of the two distances. "oddoneout" is for trials that choose the odd one
-        out of three, which X then holds.
+        human answers it is within half a percent of the best loss. "ste" is a likelihood, and has a
+        lower bound of the objective. "tste" suits few answers per object, and objects in clusters,
+        which it pulls together. "gnmds" suits answers with few errors; like "ste" it is convex.
+        "ckl" suits few answers and depends on the ratio of the two distances. "oddoneout" is for
+        trials that choose the odd one out of three, which X then holds.
     solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
-        "auto" is a short stochastic start (with up to three components, for "ckl" five, in two more
-        dimensions), followed by L-BFGS; with one component, points may then jump past each other if
+        "auto" is a short stochastic start, followed by L-BFGS; points may then take other places if
         that lowers F. "svrg-sbb" is the variance-reduced stochastic gradient method with stabilised
         Barzilai-Borwein steps, "svrg" the same with constant steps, "sgd" stochastic gradient
         descent with decreasing steps, and "batch" gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
         "convex" minimises over the Gram matrix, that is over points in any number of dimensions,
-        and keeps the largest `n_components` eigenpairs. For "gnmds", "ste" and "oddoneout" this
-        problem is convex. It is solved until the relative duality gap is at most `tol`, and needs
-        eigenvectors of an n x n matrix every few steps. The other losses are not convex; they use
-        projected gradients, without a certificate. `solver` is not used.
+        and keeps the largest `n_components` eigenpairs; `solver` is not used. For "gnmds", "ste"
+        and "oddoneout" this problem is convex, and solved until the relative duality gap is at most
+        `tol`. The other losses use projected gradients, without a certificate.
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" starts from a small value, which decreases with the
         number of answers per coordinate. With the solver "auto" it then increases it for noisy
@@ -199,10 +196,8 @@ class OrdinalEmbedding(
         bound "dual" and relative "gap" (NaN where they were not computed), "passes" over the
         answers and "step" length. If the ridge was chosen during the fit, objectives belong to
         different ridges.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of these columns, if they are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number of columns of X, and their names, if they are all strings.
 
     Raises
     ------
@@ -242,10 +237,9 @@ class OrdinalEmbedding(
     an n x n matrix of floats.
 
     Algorithm 1 of SVRG-SBB returns the points of a random epoch; here "svrg-sbb" returns those of
-    the epoch with the lowest F. It is much faster than gradient methods with untuned steps. With
-    tuned steps they are faster still, and "auto" is as fast as these without tuning. The theorems
-    about SVRG-SBB need batches and steps much smaller than those its authors use in practice, and
-    than those used here.
+    the epoch with the lowest F. Gradient methods with tuned steps are faster, and "auto" is as fast
+    as these without tuning. The theorems about SVRG-SBB need much smaller batches and steps than
+    are used in practice, and here.
 
     References
     ----------

@@ -41,20 +41,10 @@ class EmbeddingDisplay(Display):
     Parameters
     ----------
     points : ndarray of shape (n_objects, 2) or (n_objects, 1)
-    names : sequence of str, default=None
-        Names, written next to the points where there is room: no name covers another, a point or
-        the frame. How many have no room is written below.
+    names, images, classes, reference, reference_name
+        As in `from_estimator`; names are strings, images arrays, the reference is aligned.
     every_name : bool, default=False
         Look for room further away, and with smaller letters, until all names have it.
-    images : sequence of ndarray, default=None
-        A picture for each object, (height, width), (height, width, 3) or (height, width, 4), in
-        place of a dot.
-    classes : ndarray of shape (n_objects,), default=None
-        Class of each object, shown by colour and marker.
-    reference : ndarray of the shape of `points`, default=None
-        Other positions of the same objects, joined to their points by lines.
-    reference_name : str, default="reference"
-        Name of the reference in the legend.
     ellipses : ndarray of shape (n_objects, 2, 2) or (n_objects, 1, 1), default=None
         Semi-axes, in columns, of an ellipse around each point, or half an interval; NaN for none.
     share : float, default=1.0
@@ -104,10 +94,10 @@ class EmbeddingDisplay(Display):
             order of `objects_`.
         names : {"fit", "all"}, None or sequence of str, default="fit"
             Names next to the points. "fit" writes the names of the objects, if the answers had
-            names, for which there is room, and how many have none; "all" makes letters smaller and
-            goes further away until all have room. None writes none. A sequence gives a name for
-            each object, written as by "fit"; a series or a dict those of the objects by which it
-            is indexed.
+            names, for which there is room: no name covers another, a point or the frame. How many
+            have none is written below; "all" makes letters smaller and goes further away until all
+            have room. None writes none. A sequence gives a name for each object, written as by
+            "fit"; a series or a dict those of the objects by which it is indexed.
         classes : array-like of shape (n_objects,), default=None
             Class of each object, shown by colour and marker. A series whose index are the names of
             the objects may have them in any order, and so may a dict.

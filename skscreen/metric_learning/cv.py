@@ -46,10 +46,9 @@ _FOLD_TOL = 1e-2
 class ScreenedRTLMCV(ScreenedRTLM):
     """`ScreenedRTLM` with the regularisation strength chosen by cross-validation.
 
-    In each fold the values of lambda are solved as one path: each fit starts from the previous
-    solution and uses it for screening. A metric is scored by a classifier on the mapped samples,
-    nearest neighbours by default. The folds are solved to a relative duality gap of 0.01 (or `tol`,
-    if that is larger), the final fit to `tol`.
+    In each fold the values of lambda are solved as one path, to a relative duality gap of 0.01 (or
+    `tol`, if that is larger), and a metric is scored by a classifier on the mapped samples, nearest
+    neighbours by default. The final fit is solved to `tol`.
 
     Parameters
     ----------
@@ -70,11 +69,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         Whether to learn the metric from all samples with the chosen value, which `transform` needs.
     n_neighbors : int, None or list of them, default=5
         See `ScreenedRTLM`. If it is a list, the best combination with `lams` is chosen.
-    loss, width, pull, linear_term, diagonal, bound, rule, screening, screen_every, active_set
+    loss, width, pull, linear_term, diagonal, bound, rule, screening, screen_every, active_set, tol
         See `ScreenedRTLM`.
-    tol, max_iter
-        The same.
-    n_components
+    max_iter, n_components
         See `ScreenedRTLM`; the metrics of the folds are truncated, too.
     neighbors
         See `ScreenedRTLM`. The folds use those rows and columns of a graph that belong to their

@@ -81,12 +81,11 @@ class ScreenedRTLM(
         constrained duality gap, and the regularisation path bound (Yoshida et al. 2019).
     rule : {"sphere", "linear", "semidefinite"} or None, default=None
         A bound is a ball that contains the optimum. A triplet is decided if its loss is zero, or
-        linear, for all matrices of the ball ("sphere", 4.1 of the paper, by the triplet's own
-        Frobenius norm), for those on one side of a plane ("linear"), or for those that are positive
-        semidefinite ("semidefinite"); each decides all that the ones before it do, at a higher cost
-        for each triplet. For "gb" and a full matrix, "semidefinite" is the same as "linear". None
-        is "sphere" for the bounds of the paper. For "gap" alone, None decides all triplets of a
-        near pair at once, with an upper bound of the norm: nearly as many, in less time.
+        linear, for all matrices of the ball ("sphere", 4.1 of the paper), for those on one side of
+        a plane ("linear"), or for those that are positive semidefinite ("semidefinite", for "gb"
+        and a full matrix the same as "linear"); each decides all that the ones before it do, at a
+        higher cost. None is "sphere" for the bounds of the paper; for "gap" alone, it decides all
+        triplets of a near pair at once, with a bound of the norm: nearly as many, in less time.
     screening : bool, default=True
         If False, no triplet is dropped, and `bound`, `rule` and `screen_every` are ignored. The
         solution does not change.
@@ -100,15 +99,13 @@ class ScreenedRTLM(
     max_iter : int or None, default=None
         Largest number of steps of the solvers for one value of lambda; None is 10,000.
     store : str, path, Store or None, default=None
-        A folder for solutions. Fits of the same data with other values of `lam`, in this process or
-        another, start from the nearest stored solutions and use them for screening. The solution is
-        the same, within `tol`. The gain is smaller for "hinge", because the dual variables of the
-        triplets are not stored. See `Store`.
+        A folder for solutions. Fits of the same data with other values of `lam` start from the
+        nearest stored solutions and use them for screening; the solution is the same, within `tol`.
+        The gain is smaller for "hinge", whose dual variables are not stored. See `Store`.
     n_components : int, float or None, default=None
-        Number of eigenvalues to keep, the largest ones, at most n_features; a metric of lower rank
-        has fewer rows in `components_`. A float in (0, 1) keeps as many as make up this share of
-        the trace. None keeps all. `truncated_objective_` is the objective of what is kept; the
-        certificate is that of the whole metric.
+        Number of eigenvalues to keep, the largest ones, at most n_features. A float in (0, 1) keeps
+        as many as make up this share of the trace, None all. `truncated_objective_` is the
+        objective of what is kept; the certificate is that of the whole metric.
     neighbors : sparse matrix of shape (n_samples, n_samples), transformer or None, default=None
         Precomputed neighbours: a sparse graph of distances to the neighbours of each sample, or a
         transformer that makes one, such as `KNeighborsTransformer`. For each sample the nearest
@@ -129,9 +126,8 @@ class ScreenedRTLM(
         rank of M. In single precision if X is.
     lam_, lam_max_ : float
         Absolute strength of the regularisation, and lambda_max of the data: the smallest known
-        lambda from which on every triplet is on the linear piece of its loss. The squared hinge has
-        none; there it is the lambda at which the metric S / lambda, S of the zero metric, first
-        gives a triplet a margin of 1, the unit of `lam`.
+        lambda from which on every triplet is on the linear piece of its loss; for the squared
+        hinge, that at which the metric S / lambda, S of the zero metric, first has a margin of 1.
     objective_, dual_objective_ : float
         P(M), and the lower bound on the optimum given by the dual variables.
     dual_gap_ : float
@@ -177,22 +173,18 @@ class ScreenedRTLM(
     Notes
     -----
     An evaluation costs O(n d r + (pairs) d) and a fraction of a nanosecond per triplet. Memory
-    grows with the number of pairs, not of triplets: about 280 bytes per pair. The hinge needs 16
-    bytes more per triplet, and so does a lambda so small that more than 200 steps are needed, if
-    there are at most ten million triplets.
+    grows with the number of pairs: about 280 bytes each. The hinge, and a lambda so small that more
+    than 200 steps are needed for at most ten million triplets, need 16 bytes more per triplet.
 
-    With at least 96 far and about 32 near neighbours (so also with ``n_neighbors=None`` for large
-    classes), not every triplet is visited with the smoothed hinge: when the far neighbours of a
-    sample are sorted by distance, most triplets are seen at once to have a zero or linear loss. So
-    m near and k far neighbours cost O(k + m log k) instead of O(m k), plus the triplets on the
-    quadratic piece. The result and its certificate do not change. With n samples in c classes of
-    equal size there are about n^2 pairs and n^3 / c triplets, and memory is the limit: 1.1 GB for
-    2,000 samples, and four times as much for twice as many.
+    With at least 96 far and about 32 near neighbours, m near and k far neighbours of a sample cost
+    O(k + m log k) instead of O(m k) with the smoothed hinge, plus the triplets on the quadratic
+    piece: when the far neighbours are sorted by distance, most losses are seen at once to be zero
+    or linear. With ``n_neighbors=None`` and n samples there are about n^2 pairs, and memory is the
+    limit: 1.1 GB for 2,000 samples, and four times as much for twice as many.
 
-    Screening pays if a solve takes many iterations on many triplets. If it takes only a few
-    iterations for each lambda, screening costs as much as it saves or more;
-    `benchmarks/metric_learning/paper.py` measures both. The linear and the semidefinite rule decide
-    about one per cent more triplets (with "gb" many more), and cost more than they save.
+    Screening pays if a solve takes many iterations on many triplets; if it takes only a few,
+    screening costs as much as it saves or more. The linear and the semidefinite rule decide about
+    one per cent more triplets (with "gb" many more), and cost more than they save.
 
     References
     ----------
@@ -313,10 +305,9 @@ class ScreenedRTLM(
         pairs : tuple (S, D, U, L) or (S, D), optional
             Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2); with bounds one
             of them may be empty. Squared distances of S should be at most U and those of D at least
-            L, which are positive numbers, or one number for each pair. The loss of a pair has the
-            threshold L, or -U, instead of 1. Without bounds, (S, D), every pair of S should be
-            nearer than every pair of D, by 1. These |S| |D| comparisons are never listed, and
-            cannot be combined with others.
+            L, positive numbers, or one for each pair: thresholds in the place of 1. Without bounds,
+            every pair of S should be nearer than every pair of D, by 1. These |S| |D| comparisons
+            are never listed, and cannot be combined with others.
         sample_weight : array-like of shape (n_samples,), optional
             Weights >= 0 of the samples, with labels: the losses of the triplets (i, j, l) count
             times the weight of i. A sample of weight 0 is left out.

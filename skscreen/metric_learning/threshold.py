@@ -30,8 +30,7 @@ def best_threshold(
     distances: np.ndarray, similar: np.ndarray, strategy: str, min_rate: float | None, beta: float
 ) -> float:
     """Return the threshold best by a strategy, the smallest of equals; similar (n,) is bool."""
-    # Candidates lie in the middle between two distances next to each other, so that rounding errors
-    # decide nothing, below all and above all.
+    # Candidates lie in the middle between two distances, so that rounding errors decide nothing.
     order = np.argsort(distances, kind="stable")
     distances, similar = distances[order], similar[order]
     # Thresholds fit only between different distances.

@@ -59,13 +59,8 @@ def triplet_error(
     X, y, sample_weight
         Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor, of
         objects that are rows of `embedding`, by number, or by name in the index of a frame.
-    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
-        What y holds, as for `skscreen.OrdinalEmbedding`.
-    pivot : label or int, optional
-        In triplets, the column of the object that is compared with the two others; by default the
-        first.
-    columns : list, optional
-        Columns of X that hold the objects, by label or by number; by default all.
+    response, pivot, columns
+        What y and the columns of X hold, as for `skscreen.OrdinalEmbedding`.
 
     Returns
     -------
@@ -136,17 +131,12 @@ def noise_ceiling(
     oddoneout : bool, default=False
         Whether X and y are choices of the odd one out, as for ``loss="oddoneout"``, among any
         number of objects.
-    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
-        What y holds, as for `skscreen.OrdinalEmbedding`.
+    response, odd, pivot, columns
+        What y and the columns of X hold, as for `skscreen.OrdinalEmbedding`.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights >= 0 of the rows: of the answers in all sums, also where they are the other ones.
     groups : array-like of shape (n_rows,), default=None
         Participant of each row. Only questions that at least two have answered count.
-    odd, pivot : label or int, optional
-        Column of the odd one without y, or of the object compared with in triplets; by default the
-        first.
-    columns : list, optional
-        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------

@@ -205,9 +205,8 @@ class MarginalsMixin(ChainClassifier):
 
         Parameters
         ----------
-        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
-        as_frame : bool, default=False
-            Whether to return pandas frames, whose columns are named by the labels.
+        X, as_frame
+            As in `predict_marginals`.
 
         Returns
         -------

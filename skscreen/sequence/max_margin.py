@@ -57,12 +57,10 @@ class MaxMarginChain(LinearChain):
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
         it is by far the fastest for text and for standardised columns. "smoothing" is L-BFGS on
         smoothed losses, for columns of large numbers, as pixels or time stamps. "auto" is the one
-        or the other, by the scales of the columns, and the other where the one is slow, or ends by
-        rounding errors before `tol`.
-        "pragam" is Nesterov's excessive gap
-        technique with the entropy as prox function; it stores no labellings, and its rate is
-        guaranteed. "pragam-euclidean" is the same with projections onto marginals, as first
-        published; it is slow and meant for study. "bmrm" is a cutting-plane method.
+        or the other, by the scales of the columns, and the other where the one is slow. "pragam" is
+        Nesterov's excessive gap technique with the entropy as prox function; it stores no
+        labellings, and its rate is guaranteed. "pragam-euclidean" is the same with projections onto
+        marginals, as first published; it is slow. "bmrm" is a cutting-plane method.
     fit_intercept : bool, default=True
         Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
         0.
@@ -128,13 +126,11 @@ class MaxMarginChain(LinearChain):
         \max_y \sum_t k_t ([y_t \ne y_{c,t}] + U_t(y_t) - U_t(y_{c,t}))
         + \sum_t \max(k_t, k_{t+1}) (E_{y_t, y_{t+1}} - E_{y_{c,t}, y_{c,t+1}}).
 
-    A cost without the scores would only move the margin: the minimiser of :math:`p \max(0, k_1 - f)
-    + (1 - p) \max(0, k_0 + f)` has the sign of p - 1/2 whatever the k. With them it has that of
-    :math:`p k_1 - (1 - p) k_0`, as for sequences of length one, where this is the weighted
-    multiclass hinge loss. A transition takes the larger weight, because any smaller one would be
-    outweighed by the scores of a rare label where that is true, but not in prediction, where
-    nothing is weighted. The problem is convex, equal weights k are a factor of C, and the
-    certificate is that of the weighted problem.
+    For sequences of length one this is the weighted multiclass hinge loss: the label that is found
+    has the sign of :math:`p k_1 - (1 - p) k_0`, where weights of the losses alone would leave that
+    of p - 1/2. A transition takes the larger weight, because any smaller one would be outweighed by
+    the scores of a rare label in the fit, but not in prediction. The problem is convex, equal
+    weights k are a factor of C, and the certificate is that of the weighted problem.
 
     An iteration costs n_positions n_classes (n_features + n_classes) operations; for sparse
     sequences n_features is the number of non-zeros per row.

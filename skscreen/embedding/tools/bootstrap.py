@@ -57,17 +57,15 @@ class BootstrapMixin(Fitted):
     ) -> Bootstrap:  # fmt: skip
         """Refit answers, or participants, drawn with replacement from those of the fit.
 
-        Each fit starts from `embedding_` and keeps the ridge `reg_`, so it takes a fraction of the
-        time of the first fit. Its points are then aligned with `embedding_` by a similarity
-        transformation. The spread of the points of an object shows how much its position depends on
-        which answers were given. It does not show bias, such as that of the ridge or of too few
-        dimensions.
+        Each fit starts from `embedding_` and keeps the ridge `reg_`; its points are aligned with
+        `embedding_` by a similarity transformation. The spread of the points of an object shows how
+        much its position depends on which answers were given, but no bias, such as that of the
+        ridge or of too few dimensions.
 
-        A refit does not show what few answers leave open: any place on the right side of a single
-        answer is as good. So the position of an object in fewer than 120 answers is drawn, for each
-        sample, from a normal distribution over the map times the probability of the answers about
-        it. This probability is a logistic function of the difference of the squared distances, with
-        a share of answers at random; both are learned from the answers that samples have left out.
+        A refit does not show what few answers leave open. So the position of an object in fewer
+        than 120 answers is drawn, for each sample, from a normal distribution over the map times
+        the probability of the answers about it: a logistic function of the difference of the
+        squared distances, with a share of answers at random, learned from left out answers.
 
         Parameters
         ----------
