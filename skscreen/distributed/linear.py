@@ -111,11 +111,10 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
     D = n_features + 1. Above 3,000 features the Hessian is not formed: Newton systems are solved by
     conjugate gradients, whose steps are passes with D (n_problems) numbers each way.
 
-    Chunks of float32 are not copied to float64; margins, gradients and certificates are computed
-    in double precision all the same. Features should be standardised. Sums are taken in the order
-    of the blocks, so that the result does not depend on which worker did what. If a worker is lost,
-    Dask loads its rows and repeats what it held. The start is the solution for a few thousand rows,
-    found by the driver.
+    Chunks of float32 are not copied to float64, but margins, gradients and certificates are in
+    double precision. Features should be standardised. Sums are taken in the order of the blocks,
+    whichever worker did what. If a worker is lost, Dask loads its rows and repeats what it held.
+    The start is the solution for a few thousand rows, found by the driver.
 
     References
     ----------

@@ -33,8 +33,8 @@ class ScreeningDisplay(Display):
     """Show the screening rates along a regularisation path.
 
     One line shows the share of the items (triplets or samples) that were decided by the solution at
-    the previous λ or C, before the first iteration. The other shows the share that were decided
-    when the solve ended. λ decreases, and C increases, from left to right.
+    the previous λ or C, the other the share that were decided when the solve ended. λ decreases,
+    and C increases, from left to right.
 
     Use :meth:`from_path` to create it; or :meth:`from_screenings`, where the first line shows the
     share without a loss, and the other all that is decided.
@@ -207,10 +207,8 @@ class PathDisplay(Display):
     axes_ : ndarray of matplotlib Axes of shape (2,) or (3,)
         Axes of the objective, of the gap and, if there are scores, of the scores.
     figure_ : matplotlib Figure
-    objective_line_, gap_line_ : matplotlib Line2D
-        The two curves.
-    tol_line_, score_line_, best_point_, baseline_line_ : matplotlib Line2D or None
-        Tolerance, scores, mark of the best score, and baseline; None if not drawn.
+    objective_line_, gap_line_, tol_line_, score_line_, best_point_, baseline_line_ : Line2D
+        Curves, tolerance, scores, mark of the best score, and baseline; None if not drawn.
     best_index_ : int or None
         Index into `lams` of the best score; the first, with the largest λ of a path, if scores are
         equal. None without `scores`.

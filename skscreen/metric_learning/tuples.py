@@ -39,8 +39,8 @@ class RTLMPairsClassifier(TuplesClassifier):
     bound instead: d_M^2 <= U if similar, d_M^2 >= L if not.
 
     The samples are pairs, so cross-validation splits pairs. A threshold on the distance turns the
-    ranking into decisions. `fit` calibrates it on the training pairs; it is better to calibrate it
-    on other pairs with `calibrate_threshold`.
+    ranking into decisions: `fit` calibrates it on the training pairs, `calibrate_threshold` on
+    others, which is better.
 
     Parameters
     ----------
@@ -236,11 +236,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         y_valid : array-like of shape (n_pairs,)
             1 and -1.
         strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default="accuracy"
-            What to maximise. "accuracy": the share of correct predictions. "f_beta": the F-score of
-            the similar pairs. "max_tpr": the share of similar pairs that are accepted, while at
-            least `min_rate` of the dissimilar pairs are rejected. "max_tnr": the share of
-            dissimilar pairs that are rejected, while at least `min_rate` of the similar pairs are
-            accepted.
+            What to maximise: the share of correct predictions; the F-score of the similar pairs;
+            the share of similar pairs that are accepted ("max_tpr"), or of dissimilar pairs that
+            are rejected ("max_tnr"), while that of the other kind is at least `min_rate`.
         min_rate : float, optional
             In [0, 1]; required by "max_tpr" and "max_tnr".
         beta : float, default=1.0

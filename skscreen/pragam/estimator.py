@@ -54,15 +54,13 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         Whether to fit an intercept b, which is not penalised; otherwise b = 0.
     solver : {"auto", "pragam", "bmrm", "ls-bmrm", "pegasos"}, default="auto"
         "auto" is "pragam", Nesterov's excessive gap technique; J - D <= eps after
-        O(1 / sqrt(lam eps)) iterations. "bmrm" is a cutting-plane method with a quadratic
-        programme, "ls-bmrm" the same with a line search, and "pegasos" takes subgradient steps. The
-        last three are meant for comparison. BMRM is fast for a moderate accuracy, but stores
-        n_features numbers in each iteration.
+        O(1 / sqrt(lam eps)) iterations. For comparison, "bmrm" is a cutting-plane method with a
+        quadratic programme, which stores n_features numbers in each iteration, "ls-bmrm" the same
+        with a line search, and "pegasos" takes subgradient steps.
     lipschitz : "auto" or float, default="auto"
         For "pragam", the Lipschitz constant L of the gradient of D, which determines the step
         length. "auto" adapts it in every step, to values far below the global bound |X|_2^2 / lam.
-        A number > 0 is used as it is. The reported gap is correct for any number, but the number of
-        iterations above is only guaranteed if it is at least the global bound.
+        The gap is correct for any number > 0, the rate above guaranteed from that bound on.
     restart : bool, default=True
         For "pragam", whether to restart from the current dual point each time the gap has shrunk to
         a tenth. False is a single run, as published.
@@ -111,9 +109,9 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     n_iter_ : int
         Iterations; the largest number of all problems.
     history_ : structured ndarray
-        Fields "iteration", "seconds", "primal", "dual", "gap": the smallest J and the largest D so
-        far. Iteration 0 is the start. Pegasos with small batches has an entry for each pass over
-        the data. For several problems a field "problem" says which one, in the order of `coef_`.
+        Fields "iteration", 0 at the start, "seconds", "primal", "dual", "gap": the smallest J and
+        the largest D so far; of several problems also "problem", in the order of `coef_`. Pegasos
+        with small batches has an entry for each pass over the data.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -58,8 +58,8 @@ def screen_triplets(
     At the optimum a triplet whose margin, by how much the far sample is further away in squared
     distance than the near one, is above 1 has no loss (set R* of the paper), and one whose margin
     is on the linear piece of its loss has the slope -1 (set L*). A reference, exact or not, proves
-    on which side triplets are. Any solver may then leave out the triplets of the first kind and
-    replace the losses of the second kind by one linear term, and finds the same metric.
+    on which side triplets are. Without those of R*, and with one linear term for the losses of L*,
+    any solver finds the same metric.
 
     Parameters
     ----------
@@ -78,8 +78,7 @@ def screen_triplets(
         decided as soon as one of several decides it.
     rule : {"sphere", "linear", "semidefinite"}, default="sphere"
         What decides from a ball, from the cheapest to the strongest: the whole ball, the ball cut
-        by a half-space, or by the cone of positive semidefinite matrices. Each triplet is decided
-        by its own matrix, with its Frobenius norm, as printed.
+        by a half-space, or by the cone of positive semidefinite matrices.
     relative_lam : bool, optional
         Whether `lam` is a fraction of the smallest lambda from which on all triplets are linear. By
         default that of the reference, True for a matrix.
