@@ -109,21 +109,22 @@ struct ClassHinge {
   // Move the variables of sample i to their best values; f becomes the change of each. Returns
   // whether one class alone is at its largest loss.
   //
-  // With v_k = c_i [k = y_i] - alpha(i, k) + f_k / |x_i|^2 these are c_i [k = y_i] - max(v_k - t, 0)
-  // for the t at which the latter add up to c_i. c_i itself is kept out of sums, next to which
-  // small variables would lose digits.
-  bool move(int64_t i, double* f) const {
+  // With v_k = c_i [k = y_i] - alpha(i, k) + (f_k - highest) / |x_i|^2, for the largest loss, these
+  // are c_i [k = y_i] - max(v_k - t, 0) for the t at which the latter add up to c_i. c_i itself is
+  // kept out of sums, next to which small variables would lose digits, as they would next to the
+  // losses of a short row, divided by its square.
+  bool move(int64_t i, double highest, double* f) const {
     const int64_t K = width(), y = own[i];
     const double cap = caps[i], inverse = 1.0 / squares[i];
     double* a = alpha.row(i).data;
     // The own class apart from the others.
-    const double before = a[y], mine = f[y] * inverse - before;
+    const double before = a[y], mine = (f[y] - highest) * inverse - before;
     f[y] = -INF;
     a[y] = 0.0;
     double top = -INF, total_before = before < cap ? mine : -cap, inside_before = before < cap;
 #pragma omp simd reduction(max : top) reduction(+ : total_before, inside_before)
     for (int64_t k = 0; k < K; ++k) {
-      f[k] = f[k] * inverse - a[k];
+      f[k] = (f[k] - highest) * inverse - a[k];
       top = f[k] > top ? f[k] : top;
       total_before += a[k] != 0.0 ? f[k] : 0.0;
       inside_before += a[k] != 0.0 ? 1.0 : 0.0;
@@ -221,7 +222,7 @@ struct ClassHinge {
         // Most samples stay at the corner of their own class.
         bool rests = alpha(i, own[i]) == 0.0 && f[own[i]] == top;
         if (!rests) {
-          const bool single = move(i, f.data());
+          const bool single = move(i, top, f.data());
           const bool moved = std::any_of(f.begin(), f.end(), [](double c) { return c != 0.0; });
           if (moved) add(i, f.data());
           rests = single && !moved;

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from skscreen import ScreenedLinearSVC, _compiled, screen_samples
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face, onto_simplex, variables
-from skscreen.svm.crammer_singer.newton import proximal_step
+from skscreen.svm.crammer_singer.newton import _Proximal, proximal_step
 from skscreen.svm.crammer_singer.solve import solve
 
 X, y = load_iris(return_X_y=True)
@@ -85,12 +85,51 @@ def test_proximal_steps_raise_the_dual_and_stay_feasible(seed, K, power, with_bi
         return alpha[np.arange(n), own].sum() - 0.5 * np.vdot(w, w)
 
     primal = first.certificate.primal
-    steps = proximal_step(samples, own, c, alpha, full.T @ alpha, gap, primal)
+    steps = proximal_step(samples, own, c, alpha, full.T @ alpha, gap, primal, 0)
     assert steps > 0 or np.array_equal(alpha, first.alpha)
     assert dual(alpha) >= dual(first.alpha) - 1e-12 * primal
     others = np.where(np.arange(K) == own[:, None], 0.0, alpha)
     assert np.all(others <= 0.0) and np.all(alpha[np.arange(n), own] <= c * (1.0 + 1e-12))
     assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12 * c.max())
+
+
+def test_a_move_along_a_line_may_be_tiny():
+    """To where one of two long rows leaves its corner; before that Newton's matrix is 1."""
+    samples, own, c = LinearSamples(np.full((2, 1), 1e4), np.ones(2)), np.arange(2), [500.0, 2e3]
+    step = _Proximal(samples, own, np.array(c), np.zeros((2, 2)), 1e-4)
+    W = np.array([[-2e-4, 2e-4]])
+    theta, gradient = step.at(W)
+    direction = step.direction(theta, gradient)
+    assert_allclose(direction, -gradient, rtol=1e-9)
+    length, theta, there = step.along(W, direction, gradient)
+    assert_allclose(length, 3e-11, rtol=1e-3)
+    assert abs(np.vdot(there, direction)) <= 0.1 * np.vdot(gradient, gradient)
+    assert np.all(theta[1] > 0.0)
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+def test_a_short_row_has_all_digits(level):
+    """Next to losses over the square of its length its variables had only ten."""
+    row, c = LinearSamples(np.zeros((1, 2)), np.ones(1)).rows, np.array([296.3])
+    for shares in np.random.default_rng(0).dirichlet(np.ones(4), 10):
+        alpha = variables(c * shares[None], np.eye(1, 4) > 0.0, c)
+        _compiled.LEVELS[level].svm.sweep_classes(
+            *row, 0.0, 4, np.zeros(1, np.int64), c, 1e-6 / c, alpha, np.zeros(12),
+            np.zeros(1, np.int64), np.ones(1, np.uint64), 0.0, 1, 1,
+        )  # fmt: skip
+        assert_allclose(alpha[0, 0], c[0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("scales", [1e2, 1e3])
+def test_no_fit_gives_up_by_rounding_errors(scales):
+    """Rows that differ in the last digit took other ways, of which some ended above tol."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(30, 4)) * scales ** np.linspace(-1.0, 1.0, 4)
+        rows[:3] = 0.0
+        own, c = np.append(rng.integers(0, 8, 29), 7), 300.0 * rng.uniform(0.1, 2.0, 30)
+        found = solve(LinearSamples(rows, np.ones(30)), own, c, 1e-5, 3000, seed)
+        assert found.certificate.relative_gap <= 1e-5
 
 
 @pytest.mark.slow

@@ -28,8 +28,8 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import onto_simplex, variables
 
 # Largest Newton system; most Newton steps; most trials along a line.
-LARGEST, _MOST_STEPS, _MOST_TRIALS = 500, 30, 20
-# Rounding errors of a gain, in EPS of the objective.
+LARGEST, _MOST_STEPS, _MOST_TRIALS = 500, 30, 40
+# Rounding errors of a gain, in EPS of the objective and of what the gain is a difference of.
 _ROUNDED = 4.0
 # Share of the gap that an inexact step may leave.
 _INEXACT = 0.1
@@ -45,9 +45,12 @@ def proximal_step(
     w: np.ndarray,
     gap: float,
     primal: float,
+    failures: int,
 ) -> int:
     """Move the variables (n, K) for the weights (d, K); returns the steps, 0 without a gain."""
-    width = float(np.clip(_WIDTH * gap / primal, *_WIDTHS))
+    least, largest = _WIDTHS
+    # Slacks have the rounding errors of losses over the width, from which failures may come.
+    width = min(max(_WIDTH * gap / primal, least) * 4.0**failures, largest)
     step = _Proximal(samples, own, c, alpha, width)
     W, n_steps, before = w.copy(), 0, np.inf
     theta, gradient = step.at(W)
@@ -69,8 +72,9 @@ def proximal_step(
     change = theta - step.theta
     v = step.X.T @ change
     gain = float(np.vdot(step.losses(w), change)) - 0.5 * float(np.vdot(v, v))
-    # Near the optimum the gain is lost in rounding errors, while the gap still falls.
-    if not gain > -_ROUNDED * EPS * primal:
+    # Near the optimum the gain is lost in rounding errors of its terms, while the gap still falls.
+    terms = float(np.abs(change).sum(axis=1) @ samples.norms) * float(np.linalg.norm(w))
+    if not gain > -_ROUNDED * EPS * (primal + terms):
         return 0
     alpha[:] = variables(theta, step.own_classes, c)
     return max(n_steps, 1)
@@ -124,13 +128,26 @@ class _Proximal:
         return -found.reshape(K, d).T
 
     def along(self, W, direction, gradient) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return a length at which the slope is nearly zero, and theta and the gradient there."""
+        """Return a length at which the slope is nearly zero, and theta and the gradient there.
+
+        Samples at corners are not in Newton's matrix. As soon as one leaves its corner the slope
+        is steep, so that the length may be 1e-9: its magnitude first, then secants and halves.
+        """
         start, low, high, length = float(np.vdot(gradient, direction)), 0.0, np.inf, 1.0
-        for _ in range(_MOST_TRIALS):
+        below, above = start, np.inf
+        for trial in range(_MOST_TRIALS):
             theta, there = self.at(W + length * direction)
             slope = float(np.vdot(there, direction))
             if abs(slope) <= -0.1 * start:
                 return length, theta, there
-            low, high = (length, high) if slope < 0.0 else (low, length)
-            length = 2.0 * length if high == np.inf else 0.5 * (low + high)
+            if slope < 0.0:
+                low, below = length, slope
+            else:
+                high, above = length, slope
+            if high == np.inf:
+                length = 2.0 * length
+            elif trial % 2 == 0:
+                length = low + (high - low) * below / (below - above)
+            else:
+                length = 0.5 * (low + high) if low > 0.0 else 0.01 * high
         return (low, *self.at(W + low * direction))

@@ -100,8 +100,8 @@ def solve(
         slow = slow + 1 if gap > _SLOW * before else 0
         if slow > (not newton):
             before, steps, slow = np.inf, 0, 0
-            if newton and failures % 2 == 0:
-                steps = proximal_step(samples, own, c, alpha, w, gap, primal)
+            if newton:
+                steps = proximal_step(samples, own, c, alpha, w, gap, primal, failures)
             n_iter += steps or move_on_face(samples, own, c, alpha, w)
             continue
         before = gap
