@@ -14,6 +14,10 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from skscreen.core.memory import check_memory
 from skscreen.samples.labels import Labels
+from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
+
+# Losses of classifiers by name.
+LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
 
 class _Classes:
@@ -38,6 +42,10 @@ class _Classes:
     def weights(self, problem: int) -> np.ndarray:
         """Return the weights of the samples of a problem."""
         return self.labels.weights[self.rows(problem)]
+
+    def losses(self, problem: int, loss: str) -> SampleLosses:
+        """Return the losses of a problem at C = 1."""
+        return LOSSES[loss](self.weights(problem))
 
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples class by class, and how many each class has, absent ones too."""

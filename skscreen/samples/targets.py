@@ -64,7 +64,7 @@ class BothSides:
     def signs(self, problem: int) -> None:
         """Return None: each sample has both signs."""
 
-    def losses(self, loss: str) -> SampleLosses:
+    def losses(self, problem: int, loss: str) -> SampleLosses:
         """Return the losses at C = 1 of both sides, (2 n,)."""
         # A residual is too large on one side or the other: z_i = x_i has the threshold y_i -
         # epsilon, and z_{n+i} = -x_i has -y_i - epsilon. No target is beyond LARGEST: without a

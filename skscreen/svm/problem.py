@@ -29,7 +29,6 @@ from skscreen.samples.kernels.kernel import (
     is_table,
 )
 from skscreen.samples.labels import Labels, check_labels, of_rows
-from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsOne, divided
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 from skscreen.samples.targets import BothSides, Targets, check_targets
@@ -42,8 +41,6 @@ from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
-
-LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
@@ -82,8 +79,7 @@ class SVMProblem:
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
         self.labels: Any = data.division.labels
-        taking_part = of_rows(data.X, self.labels.rows, data.kernel.name == "precomputed")
-        self._taking_part = as_solved(taking_part, data.kernel)
+        self._taking_part = taken(data.X, self.labels.rows, data.kernel)
         # The solvers of problems between classes are meant for such.
         has_blocks = settings.solver == "auto" and settings.loss == "hinge"
         has_blocks = has_blocks and data.kernel.is_definite and data.kernel.name != "linear"
@@ -162,16 +158,10 @@ class SVMProblem:
             self._sets[place] = samples
         return samples
 
-    def losses(self, problem: int) -> SampleLosses:
-        """Return the losses of a problem at C = 1."""
-        if isinstance(self.division, BothSides):
-            return self.division.losses(self._settings.loss)
-        return LOSSES[self._settings.loss](self.division.weights(problem))
-
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the problems for values of C."""
-        signs = self.division.signs(problem)
-        return self._samples(problem).path_solver(signs, self.losses(problem))
+        losses = self.division.losses(problem, self._settings.loss)
+        return self._samples(problem).path_solver(self.division.signs(problem), losses)
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
@@ -204,7 +194,7 @@ class SVMProblem:
     ) -> SampleSolution:
         """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
         samples, signs = self._samples(problem), self.division.signs(problem)
-        losses = self.losses(problem)
+        losses = self.division.losses(problem, self._settings.loss)
         solver = samples.path_solver(signs, losses, spent)
         if start is not None and (self._stored is not None or not samples.by_rows):
             solver.recall(C, start, None, solver.C_min)
@@ -220,12 +210,12 @@ class SVMProblem:
 
     def _without_loss(self, problem: int, tol: float) -> SampleSolution:
         """Solve for C = inf: a hard margin, or a tube that all targets lie in."""
-        division, signs = self.division, self.division.signs(problem)
+        signs = self.division.signs(problem)
+        loss = "epsilon_insensitive" if signs is None else "hinge"
+        losses = self.division.losses(problem, loss)
+        solver = self._samples(problem).path_solver(signs, losses)
         if signs is None:
-            losses = division.losses("epsilon_insensitive")
-            solver = self._samples(problem).path_solver(None, losses)
             return solve_hard_tube(solver, losses.caps, tol)
-        solver = self._samples(problem).path_solver(signs, hinge(division.weights(problem)))
         return solve_hard_margin(solver, signs, self._settings.free, tol)
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
@@ -239,7 +229,8 @@ class SVMProblem:
             return None
         if isinstance(self.division, OneVsOne) or self.division.n_problems < 3:
             return None
-        return self._samples(0).start_together(self.labels.codes, self.losses(0).at(C), tol)
+        losses = self.division.losses(0, settings.loss).at(C)
+        return self._samples(0).start_together(self.labels.codes, losses, tol)
 
     def follow(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
@@ -282,8 +273,9 @@ def build(
         return SVMProblem(data, settings, shared)
 
 
-def as_solved(X: Any, kernel: Kernel) -> Any:
-    """Return samples, few sparse ones dense: for the same solution as of dense samples."""
+def taken(X: Any, rows: np.ndarray, kernel: Kernel) -> Any:
+    """Return some samples, few sparse ones dense: for the same solution as of dense samples."""
+    X = of_rows(X, rows, kernel.name == "precomputed")
     most = 2**14 if kernel.name == "linear" else FEW_ENTRIES
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
 

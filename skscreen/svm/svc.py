@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
+from skscreen.samples.multiclass import LOSSES
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.parameters import KERNEL, OF_CLASSES
-from skscreen.svm.problem import LOSSES
 
 
 class ScreenedSVC(BaseSVC):

@@ -409,7 +409,7 @@ class Training:
 
     def _path(self, problem: int, view: View, signs_val: np.ndarray) -> ScoredPath:
         solver = partial(self._problem.path_solver, problem)
-        losses = self._problem.losses(problem)
+        losses = self._problem.division.losses(problem, self.model.loss)
         return ScoredPath(solver, *view(solver().samples, losses, signs_val))
 
     def _of_classes(self, view: View, y_val, weights) -> Fold:

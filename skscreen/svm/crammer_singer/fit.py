@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skscreen.samples.labels import check_bounds, of_rows
+from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.solve import solve
-from skscreen.svm.problem import SVMProblem, as_solved
+from skscreen.svm.problem import SVMProblem, taken
 from skscreen.svm.solvers.solution import SampleSolution
 
 
@@ -21,7 +21,7 @@ def joint_solutions(model: Any, problem: SVMProblem, C: float) -> list[SampleSol
     """
     began = time.perf_counter()
     labels = problem.labels
-    X = as_solved(of_rows(problem.X, labels.rows, False), problem.kernel)
+    X = taken(problem.X, labels.rows, problem.kernel)
     check_bounds(C, labels.weights)
     bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
     samples = LinearSamples(X, np.ones(X.shape[0]), bias)

@@ -15,10 +15,9 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, check_labels, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.svm.problem import (
-    LOSSES,
-    as_solved,
     has_free_intercept,
     settings_of,
+    taken,
     validated,
     with_kernel,
 )
@@ -274,7 +273,7 @@ def _problem_samples(
 ) -> Iterator[Samples]:
     """Yield the samples of each problem, with signs."""
     pairwise, settings = kernel.name == "precomputed", settings_of(model, None, once=True)
-    taking_part = as_solved(of_rows(X, division.labels.rows, pairwise), kernel)
+    taking_part = taken(X, division.labels.rows, kernel)
     samples = None
     for k in range(division.n_problems):
         if samples is None or not isinstance(division, OneVsRest):
@@ -288,7 +287,7 @@ def _decided(
 ) -> tuple[Decided, float]:
     """Return the decisions of one problem, and the relative gap of the reference."""
     C, free = model.C, has_free_intercept(model)
-    losses = LOSSES[model.loss](division.weights(problem))
+    losses = division.losses(problem, model.loss)
     check_bounds(C, losses.sizes)
     point = completed(known.known(problem, division, samples), samples, losses, free, C)
     lower, upper = bounds_at(samples, losses, free, point, C, tests)
