@@ -179,15 +179,15 @@ class SVMProblem:
         if start is None and self._stored is not None:
             start = self._stored.start(problem, C, self.division.weights(problem))
         (solution,) = self.pairs.follow(problem, [C], tol, start)
-        if not self._is_final(solution):
-            return self._solve_alone(problem, C, tol, solution.alpha, solution.n_iter)
-        if self._stored is not None:
-            self._stored.keep(problem, C, solution)
-        return solution
+        return self._settled(problem, tol, solution)
 
-    def _is_final(self, solution: SampleSolution) -> bool:
-        """Whether a solution of problems that share kernel values needs no other solver."""
-        return solution.converged or solution.n_iter == self._settings.max_iter
+    def _settled(self, problem: int, tol: float, found: SampleSolution) -> SampleSolution:
+        """Return what `pairs` found for its C, or what another solver makes of it."""
+        if not (found.converged or found.n_iter == self._settings.max_iter):
+            return self._solve_alone(problem, found.C, tol, found.alpha, found.n_iter)
+        if self._stored is not None:
+            self._stored.keep(problem, found.C, found)
+        return found
 
     def _solve_alone(
         self, problem: int, C: float, tol: float, start: np.ndarray | None, spent: int = 0
@@ -237,12 +237,8 @@ class SVMProblem:
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
         if self.pairs is not None:
-            found = self.pairs.follow(problem, Cs, tol, start)
-            for C, solution in zip(Cs, found, strict=True):
-                if self._is_final(solution):
-                    yield solution
-                else:
-                    yield self._solve_alone(problem, C, tol, solution.alpha, solution.n_iter)
+            for solution in self.pairs.follow(problem, Cs, tol, start):
+                yield self._settled(problem, tol, solution)
             return
         solver = self.path_solver(problem)
         if start is not None:
