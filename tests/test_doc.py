@@ -1,5 +1,7 @@
 """The code on the pages of the documentation runs, and prints what they say."""
 
+import doctest
+import importlib
 import json
 import re
 import runpy
@@ -18,7 +20,12 @@ import skscreen.preprocessing
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.svm.screening.rules import BOUNDS as SAMPLE_BOUNDS
 
-DOC = Path(__file__).parents[1] / "doc"
+ROOT = Path(__file__).parents[1]
+DOC = ROOT / "doc"
+WITH_EXAMPLES = [
+    path for path in sorted((ROOT / "skscreen").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]  # fmt: skip
 PAGES = [*sorted((DOC / "guide").glob("*.md")), *sorted((DOC / "coming_from").glob("*.md"))]
 PAGES += [DOC / name for name in ("index.md", "install.md", "faq.md")]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -53,6 +60,15 @@ def test_page_prints_what_it_says(page, capsys):
                 assert GAP.sub("gap", printed) == GAP.sub("gap", said)
             else:
                 assert printed == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
+def test_docstrings_print_what_they_say(path):
+    if path.parent.name == "distributed":
+        pytest.importorskip("distributed")
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
 @pytest.mark.slow

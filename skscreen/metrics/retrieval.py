@@ -65,7 +65,7 @@ def precision_at_k(
     --------
     >>> from skscreen.metrics import precision_at_k
     >>> precision_at_k([[0.0], [1.0], [1.4], [5.0]], ["a", "a", "b", "b"], k=1)
-    0.25
+    0.5
     """
     by_r = isinstance(k, str) and k == "r"
     if not by_r:
