@@ -5,7 +5,7 @@ import pytest
 
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
-from tests.proofs.safety import comparisons, features, fits, losses, samples, screening
+from tests.proofs.safety import comparisons, features, fits, gaps, losses, samples, screening
 from tests.proofs.safety.comparison_problems import Independent, draw
 from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE
 
@@ -166,3 +166,11 @@ def test_no_feature_is_left_out_wrongly():
         assert sum(found["wrong"] for found in counts) == 0
         assert sum(found["checked"] for found in counts) > 1000
         assert sum(found["not judged"] for found in counts) == 0
+
+
+@pytest.mark.parametrize("seed", [3, 65, 160])
+def test_gaps_include_errors_of_kernel_values(seed):
+    """An outlier's kernel values have errors that a C of 5e5 enlarges to 1e-9 of the objective."""
+    _, wrong, warned, _, _ = gaps.one(seed, seconds=60.0)
+    assert not wrong
+    assert not warned

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -179,9 +180,12 @@ class SamplePathSolver:
         y, errors, found = self.samples.y, self.rounding(solution), solution.certificate
         box = Box.of(losses, y, self._signs is not None)
         beta, f = y * solution.alpha, y * solution.margins
+        least = box.view(beta, f).gap
+        if isinstance(self.samples, KernelSamples):
+            f, errors = self._true_scores(solution, box, f, errors, tol)
         view = box.certify(beta, f, errors)[0]
         # Sums of slacknesses have rounding errors of their own.
-        effect = max(view.gap - box.view(beta, f).gap, 0.0)
+        effect = max(view.gap - least, 0.0)
         gap = found.gap + effect
         unsure = gap > tol * found.primal or effect > 1e-9 * found.primal
         if isinstance(self.samples, LinearSamples) and solution.w is not None and unsure:
@@ -201,6 +205,25 @@ class SamplePathSolver:
         if solution.w is None or longer is not None or gap > tol * found.primal:
             found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
+
+    def _true_scores(
+        self, solution: SampleSolution, box: Box, f: np.ndarray, errors: np.ndarray, tol: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores f (n,) and their errors (n,), which now include those of kernel values.
+
+        Where a bound on these is too large, the scores that it matters for are computed again.
+        """
+        samples, found = cast(KernelSamples, self.samples), solution.certificate
+        beta, wide = samples.y * solution.alpha, errors + samples.value_errors(solution.alpha)
+        view, parts, _ = box.certify(beta, f, wide)
+        effect, allowed = view.gap - box.view(beta, f).gap, tol * found.primal
+        decides = found.gap <= allowed < found.gap + effect
+        if effect <= max(1e-9 * found.primal, 0.01 * allowed) and not decides:
+            return f, wide
+        J = np.flatnonzero(parts > 0.0)
+        f = f.copy()
+        f[J] = samples.exact_scores(J, beta)
+        return f, np.where(parts > 0.0, errors, wide)
 
     def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""

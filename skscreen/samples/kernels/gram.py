@@ -144,6 +144,19 @@ class Gram:
             loops.add_gram_rows_at(self.whole, I, c, J, out)
         return out, 2.0 * EPS * float(np.linalg.norm(c * roots[I])) * roots[J]
 
+    def exact_dot(self, I: np.ndarray, c: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, in extended precision."""
+        out = np.empty(J.size, np.longdouble)
+        for first in range(0, J.size, BLOCK):
+            part = slice(first, first + BLOCK)
+            if self.kernel.name == "precomputed":
+                K = self.compute(J[part], I)
+            else:
+                X = self.X[J[part]], self.X[I]
+                K = self.kernel.exact(*(A.toarray() if sparse.issparse(A) else A for A in X))
+            out[part] = K @ c
+        return out
+
     def block(
         self, I: np.ndarray, J: np.ndarray, out: np.ndarray, own: tuple | None = None,
         factor: float = 1.0,
@@ -254,7 +267,7 @@ class Places:
     def __init__(self, gram: Gram, rows: np.ndarray):
         self._gram, self._rows, self.n = gram, rows, rows.size
         self.whole, self.error = gram.whole, gram.error
-        self.diagonal = gram.diagonal[rows]
+        self.diagonal, self.computed_error = gram.diagonal[rows], gram.computed_error
 
     @classmethod
     def twice(cls, gram: Gram) -> "Places":
@@ -275,6 +288,10 @@ class Places:
         place[read] = np.arange(read.size)
         values, errors = self._gram.dot(used, sums[used], read, double)
         return values[place[asked]], errors[place[asked]]
+
+    def exact_dot(self, I: np.ndarray, c: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, in extended precision."""
+        return self._gram.exact_dot(self._rows[I], c, self._rows[J])
 
     def block(
         self, I: np.ndarray, J: np.ndarray, out: np.ndarray, own: tuple | None = None,
@@ -321,6 +338,17 @@ class KernelSamples:
     def summed(self, alpha: np.ndarray) -> float:
         """Return the size, for a sample of length 1, of what is summed up to a margin."""
         return float(np.linalg.norm(alpha * self.norms))
+
+    def value_errors(self, alpha: np.ndarray) -> np.ndarray:
+        """Return bounds on what errors of kernel values do to the margins of sum_i alpha_i z_i."""
+        roots = np.sqrt(self.gram.diagonal)
+        return self.gram.computed_error * float(alpha @ roots) * roots
+
+    def exact_scores(self, index: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """Return some of the scores sum_j beta_j (K_ij + B^2), in extended precision."""
+        used = np.flatnonzero(beta)
+        wide = beta[used].astype(np.longdouble)
+        return self.gram.exact_dot(used, wide, index) + self.bias**2 * wide.sum()
 
     def products(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples with all, in float64."""

@@ -181,6 +181,20 @@ class Kernel:
         D = squared_distances(X, Y, *squares, lost_digits(far, self.gamma, is_sparse)[1])
         return rbf_of_distances(D, self.gamma, D)
 
+    def exact(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return the matrix of a named kernel between dense samples, in extended precision."""
+        X, Y = X.astype(np.longdouble), Y.astype(np.longdouble)
+        if self.name == "rbf":
+            squares = np.zeros((len(X), len(Y)), np.longdouble)
+            for x, y in zip(X.T, Y.T, strict=True):
+                squares += (x[:, None] - y) ** 2
+            return np.exp(-self.gamma * squares)
+        inner = X @ Y.T
+        if self.name == "linear":
+            return inner
+        inner = self.gamma * inner + self.coef0
+        return np.tanh(inner) if self.name == "sigmoid" else inner**self.degree
+
 
 def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return what a function says is the kernel matrix between two sets of samples."""
