@@ -25,8 +25,8 @@ test: $(VENV)/.installed-test ## run the tests, on all cores
 quick: $(VENV)/.installed-test ## run the quick tests only, in a minute or two
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow and not contract and not proof"
 
-proofs: $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
-	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2) tests/proofs
+proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
+	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2)
 
 # The checked module is found before those of the environment, whose packages serve as they are;
 # the environment's own Python would find the editable one first.

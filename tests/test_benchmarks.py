@@ -148,7 +148,7 @@ def test_the_script_of_pragam_ends_well(capsys, folder):
     out = folder / "out"
     pragam_paper.main(
         ["--data", str(folder), "--out", str(out), "--sets", "a9a,reuters_money", "--quick",
-         "--seconds", "0.05"]
+         "--seconds", "0.02"]
     )  # fmt: skip
     shown = capsys.readouterr().out
     assert all(f"## {part}" in shown for part in pragam_paper.PARTS)

@@ -1,6 +1,7 @@
 """The compiled loops: levels of the processor, and what a wrong call is told."""
 
 import os
+import runpy
 import subprocess
 import sys
 
@@ -10,25 +11,15 @@ import pytest
 from skscreen import _compiled
 
 
-def run_with(level, *arguments):
-    environment = {**os.environ, "SKSCREEN_PROCESSOR": level}
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True
-    )
+def test_the_best_level_is_the_default(monkeypatch):
+    monkeypatch.setenv("SKSCREEN_PROCESSOR", "")
+    assert runpy.run_path(_compiled.__file__)["level"] == list(_compiled.LEVELS)[-1]
 
 
-def import_with(level):
-    return run_with(level, "-c", "from skscreen import _compiled; print(_compiled.level)")
-
-
-@pytest.mark.slow
-def test_the_best_level_is_the_default():
-    assert import_with("").stdout.strip() == list(_compiled.LEVELS)[-1]
-
-
-@pytest.mark.slow
-def test_an_unknown_level_is_named():
-    assert "SKSCREEN_PROCESSOR='sse9' is not available" in import_with("sse9").stderr
+def test_an_unknown_level_is_named(monkeypatch):
+    monkeypatch.setenv("SKSCREEN_PROCESSOR", "sse9")
+    with pytest.raises(ImportError, match="SKSCREEN_PROCESSOR='sse9' is not available"):
+        runpy.run_path(_compiled.__file__)
 
 
 @pytest.mark.slow
@@ -41,7 +32,10 @@ def test_extended_precision_agrees_on_each_level_that_is_forced(level):
         "assert gaps.main(['--problems', '1']) == 0; "
         "assert samples.main(['--decisions', '1', '--kinds', 'blobs']) == 0"
     )
-    done = run_with(level, "-c", scripts)
+    done = subprocess.run(
+        [sys.executable, "-c", scripts], env={**os.environ, "SKSCREEN_PROCESSOR": level},
+        capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"level {level}\n" in done.stdout
     assert "1 fits, 0 with a gap larger than they say" in done.stdout

@@ -20,7 +20,7 @@ CHECKED = [
     skscreen.ScreenedRTLM(),
     skscreen.ScreenedRTLMCV([0.3, 0.1], cv=2, n_neighbors=2),
     skscreen.ScreenedSVC(),
-    skscreen.ScreenedSVCCV(Cs=3, kernel="linear", intercept="penalised"),
+    skscreen.ScreenedSVCCV([0.1, 1.0], cv=2, kernel="linear", intercept="penalised"),
     skscreen.ScreenedSVR(),
     skscreen.ScreenedSVRCV([0.1, 1.0], cv=2),
 ]

@@ -15,12 +15,12 @@ KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparison
 @pytest.mark.slow
 def test_no_decision_is_wrong():
     # Two rounds: one of the smoothed hinge, one of the hinge.
-    tally = comparisons.run(n_rounds=2, kinds=KINDS, n_items=100)
+    tally = comparisons.run(n_rounds=2, kinds=KINDS, n_items=60)
     assert tally.failures == []
     assert tally.total("wrong") == 0
     assert tally.n_unsolved <= 5
     # Nothing is hidden in what cannot be judged, and everything took part.
-    assert tally.total("checked") > 150_000
+    assert tally.total("checked") > 90_000
     assert tally.total("not judged") <= 1e-2 * tally.total("checked")
     for kind in KINDS:
         for rule in RULES:
@@ -59,15 +59,15 @@ def test_proven_distances_are_true():
 
 @pytest.mark.slow
 def test_no_decision_about_samples_is_wrong():
-    totals = samples.run(n=60, n_rounds=2)
+    totals = samples.run(n=60)
     assert samples.total(totals, "wrong") == 0
-    assert samples.total(totals, "checked") > 100_000
+    assert samples.total(totals, "checked") > 50_000
     assert samples.total(totals, "not judged") <= 5e-3 * samples.total(totals, "checked")
     for test in samples.ALL_TESTS:
-        assert samples.total(totals, "checked", test=test) > 1000, test
+        assert samples.total(totals, "checked", test=test) > 500, test
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
     kinds = ("cancer", "blobs", "ill-conditioned", "nearly tied")
     totals = samples.run(kinds=kinds, n=60, shrink=0.2, n_rounds=3)
@@ -116,7 +116,7 @@ def test_no_decision_of_a_fit_is_wrong():
     assert counts["metrics: ranges"]["checked"] > 2000
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_wrong_decisions_of_fits_are_found_out():
     counts, *_ = fits.run(shrink=0.1, **FITTED | {"of_metrics": ("wine",)})
@@ -134,18 +134,18 @@ LOSSES_CHECKED = ("squared_hinge", "epsilon_insensitive", "squared_epsilon_insen
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_decision_with_other_losses_is_wrong():
     kinds = ("blobs", "nearly tied", "cancer")
-    counts = losses.by_hand(n=40, n_rounds=2, kinds=kinds[:2])
+    counts = losses.by_hand(n=40, kinds=kinds[:2])
     in_fits, *_ = fits.run(n_rounds=3, one_round=losses.round_of_fits, kinds=kinds, n=40, grid=4)
-    for found, least in ((counts, 20_000), (in_fits, 3000)):
+    for found, least in ((counts, 8_000), (in_fits, 3000)):
         assert fits.total(found, "wrong") == 0
         assert fits.total(found, "checked") > least
         assert fits.total(found, "not judged") <= 2e-2 * fits.total(found, "checked")
     for loss in LOSSES_CHECKED:
-        assert fits.total(counts, "checked", f", {loss}") > 3000, loss
+        assert fits.total(counts, "checked", f", {loss}") > 1500, loss
         assert fits.total(in_fits, "checked", f"{loss}, ") > 300, loss
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_balls_that_are_too_small_are_found_out_with_other_losses():
     kinds = ("blobs", "cancer", "nearly tied")

@@ -1,6 +1,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from cases import every_pair
 from embedding_reference import loss_values, triplets_of
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -19,6 +20,7 @@ N, REG = 7, 0.1
 POINTS = np.random.default_rng(0).normal(size=(N, 2))
 ROWS = triplets_of(POINTS, 60, 1, noise=0.1).astype(np.int32)
 QUADRUPLETS = np.insert(ROWS, 2, ROWS[:, 0], axis=1)
+ANSWERS = {"triplets": ROWS, "quadruplets": QUADRUPLETS}
 WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, size=60)
 ODD = EmbeddingLoss("oddoneout")
 LOSSES = [EmbeddingLoss("ste"), ODD, EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("gnmds", 0.0)]
@@ -53,13 +55,13 @@ def start(p=2, seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", LOSSES[:3], ids=str)
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
-@pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
-@pytest.mark.parametrize("reg", [0.02, REG])
-def test_the_optimum_is_that_of_an_interior_point_method(loss, weights, rows, reg):
-    if loss is ODD and rows is QUADRUPLETS:
-        pytest.skip("choices are of three")
+@every_pair(
+    # Choices are of three.
+    valid=lambda answers, loss, **_: loss is not ODD or answers == "triplets",
+    reg=[0.02, REG], answers=ANSWERS, weighted=[False, True], loss=LOSSES[:3],
+)  # fmt: skip
+def test_the_optimum_is_that_of_an_interior_point_method(loss, weighted, answers, reg):
+    rows, weights = ANSWERS[answers], WEIGHTS if weighted else None
     problem = EmbeddingProblem(rows, weights, N, loss, reg)
     X = start()
     *_, last = convex(problem, X, Settings(tol=1e-6))
@@ -76,11 +78,11 @@ def test_the_optimum_is_that_of_an_interior_point_method(loss, weights, rows, re
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
-@pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
-@pytest.mark.parametrize("reg", [0.02, REG])
-def test_the_optimum_of_a_hinge_is_that_of_an_interior_point_method(smoothing, weights, rows, reg):
+@every_pair(reg=[0.02, REG], answers=ANSWERS, weighted=[False, True], smoothing=[0.0, 0.1])
+def test_the_optimum_of_a_hinge_is_that_of_an_interior_point_method(
+    smoothing, weighted, answers, reg
+):
+    rows, weights = ANSWERS[answers], WEIGHTS if weighted else None
     model = OrdinalEmbedding(
         2,
         loss="gnmds",

@@ -7,10 +7,12 @@ that shares nothing with the package and solve them by a conic solver.
 import warnings
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 import sklearn
+from cases import some
 from numpy.testing import assert_allclose, assert_array_equal
 from rtlm_reference import Explicit, brute_force_triplets, screen, wrong_decisions
 from sklearn.datasets import load_wine
@@ -139,8 +141,18 @@ ALL = [
     ),
     Lists("pull", {"y": y}),
 ]
-every = pytest.mark.parametrize("lists", ALL, ids=str)
-explicit_lists = pytest.mark.parametrize("lists", ALL[:-1], ids=str)
+
+
+def in_turn(lists):
+    """Each list beside each loss and each kind of metric, not all three together."""
+    # The kinds in the middle differ from the others in one of the two.
+    places = [4 * k + at for k in range(len(lists)) for at in ((1, 2) if k % 2 else (0, 3))]
+    cases = some(product(lists, KINDS), *places)
+    return pytest.mark.parametrize(("lists", "kind"), cases, ids=str)
+
+
+every = in_turn(ALL)
+explicit_lists = in_turn(ALL[:-1])
 
 
 def parameter(model):
@@ -165,7 +177,6 @@ def assert_same_optimum(left, right):
 
 @pytest.mark.slow
 @every
-@kinds
 @pytest.mark.parametrize("lam", [0.1, 0.003])
 def test_agrees_with_a_conic_solver(lists, kind, lam):
     model = lists.model(lam=lam, tol=1e-9, **kind).fit(X, **lists.arguments)
@@ -181,7 +192,6 @@ def test_agrees_with_a_conic_solver(lists, kind, lam):
 
 
 @every
-@kinds
 def test_closed_form_from_lam_max_on(lists, kind):
     for factor in (1.0 + 1e-9, 3.0):
         model = lists.model(lam=factor, **kind).fit(X, **lists.arguments)
@@ -210,7 +220,6 @@ def test_lam_max_stays_moderate_for_bounds_near_the_ends_of_the_quadratic_piece(
 
 @pytest.mark.slow
 @every
-@kinds
 def test_screening_does_not_change_the_solution(lists, kind):
     with_screening = lists.model(lam=0.003, tol=1e-8, bound=tuple(BOUNDS), screen_every=4, **kind)
     with_screening.fit(X, **lists.arguments)
@@ -226,7 +235,6 @@ def test_screening_does_not_change_the_solution(lists, kind):
 
 @pytest.mark.slow
 @every
-@kinds
 def test_the_interior_point_solves_them_on_its_own(lists, kind):
     model, problem = lists.model(**kind), lists.problem(kind)
     lam = 0.02 * lists.explicit(model).lam_max()
@@ -241,7 +249,6 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
 
 @pytest.mark.slow
 @every
-@kinds
 def test_no_bound_decides_wrongly(lists, kind):
     model, problem, rng = lists.model(**kind), lists.problem(kind), np.random.default_rng(0)
     explicit, geometry = lists.explicit(model), problem.geometry
@@ -272,7 +279,6 @@ def test_no_bound_decides_wrongly(lists, kind):
 
 @pytest.mark.slow
 @explicit_lists
-@kinds
 def test_paths_with_and_without_screening_agree(lists, kind):
     options = {"ratio": 0.5, "n_lams": 12, **lists.arguments, **kind}
     path, without = (rtlm_path(X, screening=on, **options) for on in (True, False))

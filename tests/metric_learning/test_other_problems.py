@@ -1,9 +1,11 @@
 """The squared hinge and a linear term (Yoshida et al. 2019, section 6.3), against Clarabel."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
+from cases import every_pair, some
 from metric_cases import IRIS_X, IRIS_Y, X, explicit, rtlm, vector_or_matrix, y
 from rtlm_reference import Explicit, brute_force_triplets, item_matrices, small_data
 
@@ -50,9 +52,11 @@ def test_squared_hinge_has_the_objective_of_clarabel(lam, diagonal):
 
 
 @pytest.mark.slow
-@KINDS
-@pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge", "squared_hinge"])
-@pytest.mark.parametrize("term", ["trace", "any", "negative"])
+@every_pair(
+    term=["trace", "any", "negative"],
+    loss=["smoothed_hinge", "hinge", "squared_hinge"],
+    diagonal=[False, True],
+)
 def test_a_linear_term_has_the_objective_of_clarabel(term, loss, diagonal):
     triplets = brute_force_triplets(X, y, 3)
     A, d = item_matrices(X, triplets, diagonal), X.shape[1]
@@ -70,11 +74,10 @@ def test_a_linear_term_has_the_objective_of_clarabel(term, loss, diagonal):
 
 
 @pytest.mark.slow
-@KINDS
-@pytest.mark.parametrize("options", [
+@pytest.mark.parametrize(("diagonal", "options"), some(product([False, True], [
     {"loss": "squared_hinge"}, {"linear_term": "any"},
     {"loss": "squared_hinge", "linear_term": "any"},
-], ids=str)  # fmt: skip
+]), 0, 4, 2), ids=str)  # fmt: skip
 def test_no_decision_is_wrong_and_paths_are_certified(options, diagonal):
     X, y, _ = small_data("wine")
     if "linear_term" in options:

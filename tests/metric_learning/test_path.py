@@ -123,7 +123,9 @@ def test_path_of_separable_data_ends(loss):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_automatic_grid_is_finite():
-    path = rtlm_path([[0.0], [0.1], [9.0], [9.1]], [0, 0, 1, 1], n_neighbors=1, ratio=1e-3, stop=0)
+    path = rtlm_path(
+        [[0.0], [0.1], [9.0], [9.1]], [0, 0, 1, 1], n_neighbors=1, ratio=1e-3, stop=0, max_iter=1000
+    )
     assert len(path) <= 7
     assert path.lams[-1] > 0.0
 

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from cases import every_pair, some
 from numpy.testing import assert_allclose, assert_array_equal
 from pragam_reference import objective, optimum
 from scipy import sparse
@@ -50,9 +51,11 @@ def test_decision_values_of_svc(solver, C, data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("C", [0.05, 7.0])
+@every_pair(
+    C=[0.05, 7.0],
+    fit_intercept=[False, True],
+    solver=SOLVERS,
+)
 def test_conic_solver(solver, fit_intercept, C):
     lam = 1.0 / (C * len(y))
     best = optimum(X, SIGNS, lam, fit_intercept)
@@ -350,7 +353,7 @@ def test_features_whose_squares_are_next_to_nothing(size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some(range(2), 0))
 def test_lower_bounds_of_bmrm_between_planes_far_longer_than_their_mean(seed):
     rng = np.random.default_rng(seed)
     far = 1e8 * rng.normal(size=(30, 2))

@@ -110,17 +110,17 @@ def test_bounds_are_those_of_the_points():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DATA)
-def test_automatic_constant_and_restarts_save_iterations(name):
+@pytest.mark.parametrize(("name", "tol"), [("cancer", 1e-5), ("digits", 1e-7)])
+def test_automatic_constant_and_restarts_save_iterations(name, tol):
     lam = 1e-3
     risk = problem(name, lam, True)
-    best = follow(excessive_gap(risk), 1e-9, 100_000).primal
+    best = follow(excessive_gap(risk), 1e-6, 100_000).primal
     counts = []
     for L in (None, global_constant(name, lam)):
         history = follow(excessive_gap(risk, lipschitz=L, restart=False), 1e-5, 20_000).history
         counts.append(int(np.argmax(history["primal"] <= best * (1.0 + 1e-3))))
     assert 0 < counts[0] <= 0.5 * counts[1]
-    fits = [follow(excessive_gap(risk, restart=r), 1e-7, 100_000) for r in (True, False)]
+    fits = [follow(excessive_gap(risk, restart=r), tol, 100_000) for r in (True, False)]
     assert fits[0].n_iter < 0.5 * fits[1].n_iter
 
 

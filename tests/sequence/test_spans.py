@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import seqeval.scheme
+from cases import some
 from numpy.testing import assert_allclose
 from seqeval.metrics import classification_report, f1_score
 from seqeval.metrics.sequence_labeling import get_entities
@@ -14,6 +15,7 @@ from skscreen.metrics import sequence_accuracy, span_f1, span_report
 from skscreen.sequence.spans import SCHEMES, spans_of
 
 AVERAGES = ["micro", "macro", "weighted", None]
+numbers = pytest.mark.parametrize("n", some([1_000, 10_000], 0))
 
 
 def random_tags(rng, prefixes, types=("-X", "-Y-Z", "-", ""), n_sequences=2):
@@ -30,10 +32,11 @@ def theirs(score, *args, **options):
 
 
 @pytest.mark.slow
+@numbers
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_ten_thousand_random_taggings_as_seqeval(scheme):
+def test_random_taggings_as_seqeval(scheme, n):
     rng, kind = np.random.default_rng(0), getattr(seqeval.scheme, scheme)
-    for _ in range(5_000):
+    for _ in range(n):
         for tags in random_tags(rng, scheme.strip("12"), n_sequences=1):
             wanted = seqeval.scheme.Tokens(tags[0], kind).entities
             found = spans_of(np.array(tags[0]), scheme, "y_true")
@@ -41,10 +44,11 @@ def test_ten_thousand_random_taggings_as_seqeval(scheme):
 
 
 @pytest.mark.slow
+@numbers
 @pytest.mark.parametrize("prefixes", ["OBI", "OIES", "OBIES"])
-def test_ten_thousand_random_taggings_as_conlleval(prefixes):
+def test_random_taggings_as_conlleval(prefixes, n):
     rng = np.random.default_rng(1)
-    for _ in range(5_000):
+    for _ in range(n):
         for tags in random_tags(rng, prefixes, n_sequences=1):
             wanted = theirs(get_entities, tags[0])
             found = spans_of(np.array(tags[0]), None, "y_true")
@@ -57,7 +61,7 @@ def test_ten_thousand_random_taggings_as_conlleval(prefixes):
 def test_averages_as_seqeval(scheme, average):
     rng = np.random.default_rng(3)
     strict = {"mode": "strict", "scheme": getattr(seqeval.scheme, scheme)} if scheme else {}
-    for _ in range(100):
+    for _ in range(30):
         y_true, y_pred = random_tags(rng, scheme.strip("12") if scheme else "OBIES")
         wanted = theirs(f1_score, y_true, y_pred, average=average, **strict)
         found = theirs(span_f1, y_true, y_pred, scheme=scheme, average=average)

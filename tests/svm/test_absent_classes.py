@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -33,9 +34,7 @@ MODELS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("absent", [[0], [1], [2], [3], [0, 2]], ids=str)
-@pytest.mark.parametrize("model", MODELS, ids=str)
-@pytest.mark.parametrize("by", ["sample_weight", "class_weight"])
+@every_pair(by=["sample_weight", "class_weight"], model=MODELS, absent=[[0], [1], [2], [3], [0, 2]])
 def test_predictions_are_those_without_them(model, absent, by):
     labels = np.where(np.arange(150) % 7 == 0, 3, y)
     there = ~np.isin(labels, absent)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import every_pair
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale
 
@@ -54,11 +55,13 @@ def check(model, X, y):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("far", [0.0, 1e3])
-@pytest.mark.parametrize("C", [0.01, 1.0, 1e3])
-@pytest.mark.parametrize("intercept", ["free", "penalised"])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("squared", [False, True])
+@every_pair(
+    squared=[False, True],
+    kernel=["linear", "rbf"],
+    intercept=["free", "penalised"],
+    C=[0.01, 1.0, 1e3],
+    far=[0.0, 1e3],
+)
 def test_the_certificate_is_that_of_the_attributes(kernel, intercept, squared, C, far):
     options = {"kernel": kernel, "intercept": intercept, "random_state": 0}
     X, y = load_breast_cancer(return_X_y=True)

@@ -1,9 +1,11 @@
 import pickle
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import every_pair, some
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -36,9 +38,11 @@ def data(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [LINEAR, RBF, {}])
-@pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
-@pytest.mark.parametrize("name", ["cancer", "wine"])
+@every_pair(
+    name=["cancer", "wine"],
+    scoring=[None, "balanced_accuracy", "f1_macro"],
+    options=[LINEAR, RBF, {}],
+)
 def test_same_as_a_grid_search(name, scoring, options):
     X, y = data(name)
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -59,8 +63,15 @@ GAMMAS = [0.3, "scale", 0.01, 0.01]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, {"kernel": "poly", "degree": 2}])
-@pytest.mark.parametrize("name", ["cancer", "wine"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    some(
+        product(["cancer", "wine"], [{"kernel": "poly", "degree": 2}, {}, {"multi_class": "ovr"}]),
+        0,
+        4,
+        5,
+    ),
+)
 def test_C_and_gamma_as_a_grid_search(name, options):
     X, y = data(name)
     options = {"tol": 1e-8, **options}
@@ -222,7 +233,7 @@ def test_precomputed_kernel():
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_a_certified_choice(options):
     X, y = data("cancer")
-    cv = StratifiedKFold(4, shuffle=True, random_state=1)
+    cv = StratifiedKFold(2, shuffle=True, random_state=1)
     model = ScreenedSVCCV(8, cv=cv, certify=0.02, **options).fit(X, y)
     bounds = model.bounds_
     assert bounds.eps <= 0.02 + 1e-10
@@ -230,7 +241,7 @@ def test_a_certified_choice(options):
     assert model.C_ == bounds.Cs[bounds.best]
     assert bounds.edges[0] == model.Cs_[0] and bounds.edges[-1] == model.Cs_[-1]
     fine = ScreenedSVCCV(
-        np.geomspace(0.01, 100.0, 100), cv=cv, tol=1e-10, refit=False, **options
+        np.geomspace(0.01, 100.0, 60), cv=cv, tol=1e-10, refit=False, **options
     ).fit(X, y)
     errors = 1.0 - fine.scores_.mean(axis=0)
     for C, error in zip(fine.Cs_, errors, strict=True):
@@ -302,9 +313,9 @@ def test_more_classes_with_proof():
     with pytest.raises(ValueError, match="multi_class must be 'ovr' for a certified choice"):
         ScreenedSVCCV(certify=0.1, **options).fit(X, y)
     options["multi_class"] = "ovr"
-    model = ScreenedSVCCV([0.01, 1.0], certify=0.02, **options).fit(X, y)
+    model = ScreenedSVCCV([0.01, 1.0], cv=2, certify=0.02, **options).fit(X, y)
     assert model.bounds_.eps <= 0.02 + 1e-10
-    other = ScreenedSVCCV(np.geomspace(0.01, 1.0, 30), tol=1e-9, **options).fit(X, y)
+    other = ScreenedSVCCV(np.geomspace(0.01, 1.0, 30), cv=2, tol=1e-9, **options).fit(X, y)
     assert np.all(1.0 - other.scores_.mean(axis=0) >= model.bounds_.lower.min() - 1e-12)
     assert_allclose(model.scores_, other.scores_[:, [0, -1]], atol=1e-12)
     assert model.coef_.shape == (3, X.shape[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from cases import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -47,9 +48,11 @@ def gram(X, Y=None, *, kernel="linear", gamma="scale", degree=3, coef0=0.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", KERNELS)
-@pytest.mark.parametrize("C", [1e-4, 0.1, 10.0])
-@pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
+@every_pair(
+    bias=[0.0, 1.0, 3.0],
+    C=[1e-4, 0.1, 10.0],
+    options=KERNELS,
+)
 def test_optimum_of_clarabel(options, C, bias):
     model = ScreenedSVC(
         C,

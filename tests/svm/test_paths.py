@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
@@ -19,9 +20,11 @@ PENALISED = {"kernel": "linear", "intercept": "penalised"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-@pytest.mark.parametrize("intercept", ["free", "penalised"])
-@pytest.mark.parametrize("options", [{}, {"kernel": "linear"}, {"loss": "squared_hinge"}])
+@every_pair(
+    options=[{}, {"kernel": "linear"}, {"loss": "squared_hinge"}],
+    intercept=["free", "penalised"],
+    multi_class=["ovo", "ovr"],
+)
 def test_the_path_has_what_single_fits_have(options, intercept, multi_class):
     options = {**options, "intercept": intercept, "multi_class": multi_class, "tol": 1e-8}
     path = svc_path(X, y, Cs=CS, **options)

@@ -6,6 +6,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+from cases import every_pair
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_diabetes
@@ -28,11 +29,7 @@ KERNELS = {"rbf": {"gamma": GAMMA}, "poly": {"gamma": GAMMA, "coef0": 1.0, "degr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
-@pytest.mark.parametrize("epsilon", [0.0, 0.1])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("power", [1, 2], ids=["", "squared"])
+@every_pair(power=[1, 2], kernel=KERNELS, epsilon=[0.0, 0.1], free=[True, False], seed=range(5))
 def test_the_objective_is_that_of_clarabel(power, kernel, epsilon, free, seed):
     rng = np.random.default_rng(seed)
     rows = rng.choice(120, 40, replace=False)

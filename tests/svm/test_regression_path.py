@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import every_pair
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import scale
 
@@ -15,10 +16,12 @@ CS = [0.01, 0.1, 1.0, 3.0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.0, 0.2])
-@pytest.mark.parametrize("intercept", ["free", "penalised"])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@every_pair(
+    loss=["epsilon_insensitive", "squared_epsilon_insensitive"],
+    kernel=["rbf", "linear"],
+    intercept=["free", "penalised"],
+    epsilon=[0.0, 0.2],
+)
 def test_a_path_has_the_solutions_of_single_fits(loss, kernel, intercept, epsilon):
     options = {"kernel": kernel, "intercept": intercept, "epsilon": epsilon, "tol": 1e-9}
     options["loss"] = loss

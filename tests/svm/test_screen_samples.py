@@ -7,6 +7,7 @@ import clarabel
 import numpy as np
 import pandas as pd
 import pytest
+from cases import every_pair
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
@@ -37,9 +38,11 @@ def problem(kernel, intercept):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("kernel", KERNELS)
+@every_pair(
+    kernel=KERNELS,
+    intercept=INTERCEPTS,
+    loss=["hinge", "squared_hinge"],
+)
 def test_no_decision_is_wrong(kernel, intercept, loss):
     """Against Clarabel, from exact and inexact dual variables, of smaller and larger C."""
     options, Q = problem(kernel, intercept)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import every_pair
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale as standardised
 
@@ -86,9 +87,7 @@ KINDS = ["plain", "ties", "equal", "zero", "outliers", "far anchor", "disorder"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("part", ["whole", "parts", "holes"])
-@pytest.mark.parametrize("gamma", [0.05, 0.9, 1e-9])
+@every_pair(gamma=[0.05, 0.9, 1e-9], part=["whole", "parts", "holes"], kind=KINDS)
 def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
     rng = np.random.default_rng(0)
     for shape in ((3, 40, 57), (2, 1, 30), (2, 50, 1), (1, 1, 1), (2, 2, 1000), (1500, 2, 2)):

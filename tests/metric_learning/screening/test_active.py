@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Explicit, screen, wrong_decisions
+from rtlm_reference import ALL_CASES, CASES, Explicit, screen, wrong_decisions
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.metric_learning.screening.active import active_part
@@ -151,7 +151,7 @@ def test_decisions_are_optional(case):
     assert (same.n_zero, same.n_linear) == (reduced.n_zero, reduced.n_linear)
 
 
-@pytest.mark.parametrize("case", [c for c in ALL_CASES if c.loss == "hinge"], ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if c.loss == "hinge"], ids=str)
 def test_decided_items_of_the_hinge_get_their_optimal_dual_variables(case):
     _, reduced, decisions = screened(case)
     point = case.domain.project(case.optimum(case.lam).theta)

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -43,12 +44,25 @@ class Case:
             lambda rows, index: self.cross[np.ix_(rows, index)],
         )
 
+    def solve(self, C):
+        return optimum(self.Q, C * self.weights)
+
     def point(self, C, relative_gap=None, seed=0):
-        bounds = C * self.weights
-        alpha = optimum(self.Q, bounds)
+        bounds, alpha = C * self.weights, solution(self, C)
         if relative_gap is not None:
             alpha = sloppy(self.Q, bounds, alpha, relative_gap, np.random.default_rng(seed))
         return ScoredPoint(C, alpha, self.Q @ alpha, self.cross @ alpha)
+
+
+@cache
+def known(kind, *arguments):
+    """Return a case, the same for all tests: its optima are looked for once."""
+    return kind(*arguments)
+
+
+@cache
+def solution(case, C):
+    return case.solve(C)
 
 
 CASES = [("cancer", "linear"), ("cancer", "rbf"), ("made", "linear"), ("made", "rbf")]
@@ -57,7 +71,7 @@ CASES = [("cancer", "linear"), ("cancer", "rbf"), ("made", "linear"), ("made", "
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_the_gap_is_the_largest_of_the_part(name, kernel):
-    case = Case(name, kernel)
+    case = known(Case, name, kernel, False)
     first, last = case.point(0.1), case.point(0.3, 1e-4)
     between = Between(case.geometry, first, last)
     for start, stop in [(0.0, 1.0), (0.2, 0.4), (0.5, 0.5), (0.0, 0.0), (1.0, 1.0)]:
@@ -81,7 +95,7 @@ def test_the_gap_is_the_largest_of_the_part(name, kernel):
 )
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_what_is_sure_holds_at_independent_optima(name, kernel, accuracy, weighted):
-    case = Case(name, kernel, weighted)
+    case = known(Case, name, kernel, weighted)
     n_sure = 0
     for low, high in [(0.02, 0.03), (0.5, 0.6), (5.0, 20.0)]:
         first = case.point(low, accuracy, seed=1)
@@ -102,7 +116,7 @@ def test_what_is_sure_holds_at_independent_optima(name, kernel, accuracy, weight
 def test_the_bound_itself_at_independent_optima():
     """Not only its sign: for every validation sample, whatever its score."""
     for name, kernel in CASES:
-        case = Case(name, kernel)
+        case = known(Case, name, kernel, False)
         first, last = case.point(0.4), case.point(0.6)
         between = Between(case.geometry, first, last)
         rows = np.arange(len(first.scores))
@@ -146,10 +160,15 @@ class SquaredCase(Case):
         super().__init__(*arguments)
         self.geometry = replace(self.geometry, losses=squared_hinge(self.weights))
 
+    def solve(self, C):
+        return squared_hinge_qp(self.Q, C * self.weights)[0]
+
     def point(self, C, noise=None, seed=0):
-        alpha = squared_hinge_qp(self.Q, C * self.weights)[0]
+        alpha = solution(self, C)
         if noise is not None:
-            alpha *= 1.0 + noise * np.random.default_rng(seed).uniform(-1.0, 1.0, alpha.size)
+            alpha = alpha * (
+                1.0 + noise * np.random.default_rng(seed).uniform(-1.0, 1.0, alpha.size)
+            )
         return ScoredPoint(C, alpha, self.Q @ alpha, self.cross @ alpha)
 
     def gap(self, C, alpha):
@@ -163,7 +182,7 @@ class SquaredCase(Case):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
-    case = SquaredCase(name, kernel, True)
+    case = known(SquaredCase, name, kernel, True)
     for ends in [(0.1, 0.11), (0.1, 0.3), (1.0, 30.0)]:
         first, last = case.point(ends[0]), case.point(ends[1], 1e-3)
         between = Between(case.geometry, first, last)
@@ -182,7 +201,7 @@ def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
 @pytest.mark.parametrize("noise", [None, 1e-5, 1e-2])
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_what_is_sure_of_squared_hinges_holds_at_independent_optima(name, kernel, noise):
-    case, n_sure = SquaredCase(name, kernel, noise == 1e-5), 0
+    case, n_sure = known(SquaredCase, name, kernel, noise == 1e-5), 0
     for low, high in [(0.02, 0.03), (0.5, 0.6), (5.0, 20.0)]:
         first = case.point(low, noise, seed=1)
         between = Between(case.geometry, first, case.point(high, noise, seed=2))

@@ -2,6 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from cases import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
@@ -37,17 +38,17 @@ def at(bounds, C):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options", [LINEAR, RBF, RBF | {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 1.0}]
+@every_pair(
+    loss=["hinge", "squared_hinge"],
+    name=["cancer", "wine", "made"],
+    options=[LINEAR, RBF, RBF | {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 1.0}],
 )
-@pytest.mark.parametrize("name", ["cancer", "wine", "made"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_brute_force_is_never_outside_the_bounds(loss, name, options):
     X, y, X_val, y_val = halves(name)
     options = {"loss": loss, **options}
     best = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, **options)
     assert best.converged and best.eps <= 0.02 + 1e-10
-    path = svc_path(X, y, Cs=np.geomspace(*RANGE, 100), tol=1e-10, **options)
+    path = svc_path(X, y, Cs=np.geomspace(*RANGE, 60), tol=1e-10, **options)
     errors = [1.0 - path[k].score(X_val, y_val) for k in range(len(path))]
     for C, error in zip(path.Cs, errors, strict=True):
         for part in at(best.bounds, C):

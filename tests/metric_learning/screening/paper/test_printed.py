@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import every_pair
 from metric_cases import IRIS_X, IRIS_Y, T, X, y
 from rtlm_reference import Explicit, brute_force_triplets, item_matrices, screen
 
@@ -62,9 +63,7 @@ def printed_codes(problem, name, rule, M, reference_lam, lam):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
-@pytest.mark.parametrize("name", ["gb", "pgb", "dgb", "rrpb"])
-@pytest.mark.parametrize("data", SETS)
+@every_pair(data=SETS, name=["gb", "pgb", "dgb", "rrpb"], diagonal=[False, True])
 def test_rates_of_paths_are_those_of_the_printed_rules(data, name, diagonal):
     X, y, k = SETS[data]
     T = brute_force_triplets(X - X.mean(axis=0), y, k or len(X))

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from cases import every_pair, some
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import ScreenedSVC, ScreenedSVR
@@ -41,19 +42,23 @@ def test_huge_C(n, C, gamma):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
-@pytest.mark.parametrize("C", [1.0, 1e4])
-@pytest.mark.parametrize("gamma", [1e-3, 0.1])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@every_pair(
+    loss=["epsilon_insensitive", "squared_epsilon_insensitive"],
+    gamma=[1e-3, 0.1],
+    C=[1.0, 1e4],
+    n=[600, BY_BLOCKS + 100],
+)
 def test_regression(n, C, gamma, loss):
     X, values, _ = samples(n)
     assert fitted(ScreenedSVR(C=C, gamma=gamma, loss=loss), X, values).dual_gap_ <= 1e-6
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
-@pytest.mark.parametrize("C", [1e2, 1e6])
-@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+@every_pair(
+    gamma=[1e-3, 0.1],
+    C=[1e2, 1e6],
+    n=[600, BY_BLOCKS + 100],
+)
 def test_squared_hinges(n, C, gamma):
     X, _, y = samples(n)
     model = fitted(ScreenedSVC(C, gamma=gamma, loss="squared_hinge"), X, y)
@@ -61,7 +66,7 @@ def test_squared_hinges(n, C, gamma):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 3, 15])
+@pytest.mark.parametrize("seed", some([2, 3, 15], 1))
 def test_a_step_that_is_no_ascent_is_damped(seed):
     """With these draws 2.1 million steps left a gap of a fifth, or took ten times as long."""
     X, _, y = samples(BY_BLOCKS + 100, seed=seed)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import every_pair
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -56,10 +57,12 @@ def extended_gap(X, y, C, beta, b, bias, gamma=0.3):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("in_tiles", [True, False])
-@pytest.mark.parametrize("mode", ["free", "penalised", "none"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("C", [1e-3, 1.0, 300.0, 1e6])
+@every_pair(
+    C=[1e-3, 1.0, 300.0, 1e6],
+    kind=KINDS,
+    mode=["free", "penalised", "none"],
+    in_tiles=[True, False],
+)
 def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
     X, y = data(kind)
     caps = C * np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], size=y.size)
@@ -76,9 +79,11 @@ def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
-@pytest.mark.parametrize("free", [False, True])
-@pytest.mark.parametrize("squared", [False, True])
+@every_pair(
+    squared=[False, True],
+    free=[False, True],
+    kernel=["rbf", "poly", "precomputed"],
+)
 def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
     X, y = data("cancer")
     settings = {"gamma": 0.05, "degree": 2, "coef0": 1.0}

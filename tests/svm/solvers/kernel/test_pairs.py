@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import every_pair
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
@@ -45,12 +46,14 @@ def gap(K, division, problem, bias, found):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whole", [WHOLE, 100])
-@pytest.mark.parametrize("bias", [None, 0.0, 2.0])
-@pytest.mark.parametrize("data", ["plain", "far", "very far"])
-@pytest.mark.parametrize(("C", "tol"), [(1.0, 1e-3), (30.0, 1e-6), (0.01, 1e-8)])
-def test_the_gap_is_no_larger_than_said(C, tol, data, bias, whole):
-    data = {"plain": X, "far": FAR, "very far": VERY_FAR}[data]
+@every_pair(
+    C_and_tol=[(1.0, 1e-3), (30.0, 1e-6), (0.01, 1e-8)],
+    data=["plain", "far", "very far"],
+    bias=[None, 0.0, 2.0],
+    whole=[WHOLE, 100],
+)
+def test_the_gap_is_no_larger_than_said(C_and_tol, data, bias, whole):
+    (C, tol), data = C_and_tol, {"plain": X, "far": FAR, "very far": VERY_FAR}[data]
     K = rbf_kernel(data, gamma=0.1)
     for problem in range(3):
         division, (found,) = solved(data, Kernel("rbf", 0.1, 3, 0.0), C, bias, tol, problem, whole)

@@ -5,6 +5,7 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
+from cases import every_pair
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
@@ -90,9 +91,7 @@ def check_certificate(samples, C, solution, free):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("C", [1e-3, 0.3, 20.0, 1e4])
+@every_pair(C=[1e-3, 0.3, 20.0, 1e4], name=CASES, free=[False, True])
 def test_optimum_is_that_of_clarabel(name, C, free):
     samples, weights = case(name)
     best = optimum(name, C, free)

@@ -5,6 +5,7 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
+from cases import every_pair
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
@@ -18,6 +19,11 @@ from skscreen.svm.solvers.linear.state import SampleState
 
 SOLVERS = ("coordinate-descent", "second-order", "auto")
 solvers = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def not_for_the_second_order_method(solver, name, C, **_):
+    """Sweeps alone are too slow for a large C, except on wide data."""
+    return solver != "coordinate-descent" or C <= 1.0 or name == "wide"
 
 
 def scaled(X):
@@ -85,13 +91,14 @@ def check(samples, caps, solution, tol):
 
 
 @pytest.mark.slow
-@solvers
-@pytest.mark.parametrize("name", ["cancer", "wine", "random", "wide", "repeated"])
-@pytest.mark.parametrize("C", [1e-4, 0.1, 10.0, 1e4])
-@pytest.mark.parametrize("weighted", [False, True])
+@every_pair(
+    weighted=[False, True],
+    C=[1e-4, 0.1, 10.0, 1e4],
+    name=["cancer", "wine", "random", "wide", "repeated"],
+    solver=SOLVERS,
+    valid=not_for_the_second_order_method,
+)
 def test_objective_is_that_of_a_conic_solver(solver, name, C, weighted):
-    if C > 1.0 and solver == "coordinate-descent" and name != "wide":
-        pytest.skip("what the second-order method is for")
     X, y = data(name)
     samples, caps = LinearSamples(X, y), caps_for(y, C, weighted)
     # Separable data: rounding errors of margins, times C, are most of this.
@@ -204,9 +211,7 @@ def test_fixed_samples_keep_their_values(solver):
 
 
 @pytest.mark.slow
-@solvers
-@pytest.mark.parametrize("name", ["cancer", "random", "wide", "repeated"])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@every_pair(C=[1e-3, 1.0, 1e3], name=["cancer", "random", "wide", "repeated"], solver=SOLVERS)
 def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
     X, y = data(name)
     samples, caps = LinearSamples(X, y), caps_for(y, C, True)
@@ -360,10 +365,13 @@ def regression_losses(y, C, squared):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("name", ["cancer", "random", "wide", "repeated", "far"])
-@pytest.mark.parametrize("loss", ["hinge", "squared", "tube", "squared tube"])
-@pytest.mark.parametrize("C", [0.01, 30.0])
+@every_pair(
+    C=[0.01, 30.0],
+    loss=["hinge", "squared", "tube", "squared tube"],
+    name=["cancer", "random", "wide", "repeated", "far"],
+    solver=SOLVERS,
+    valid=not_for_the_second_order_method,
+)
 def test_a_free_intercept_is_that_of_a_conic_solver(solver, name, loss, C):
     X, y = data("random" if name == "far" else name)
     if name == "far":
@@ -377,8 +385,6 @@ def test_a_free_intercept_is_that_of_a_conic_solver(solver, name, loss, C):
     if "tube" in loss:
         rows = rows.signed(np.ones(y.size)).twice()
         losses = regression_losses(y, C, squared)
-    if solver == "coordinate-descent" and C > 1.0 and rows.n > rows.n_columns:
-        pytest.skip("what the second-order method is for")
     exist = losses.caps > 0.0
     w, b = cp.Variable(X.shape[1]), cp.Variable()
     short = cp.pos(
