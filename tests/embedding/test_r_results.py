@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from skscreen import DifferenceScaling
@@ -31,6 +32,7 @@ GLOSSIER = """
 """
 
 
+@pytest.mark.slow
 def test_the_scale_of_mlds():
     quadruples = np.array(list(combinations(range(10), 4)))
     model = DifferenceScaling().fit(quadruples, np.array(list(SECOND_PAIR), int))

@@ -16,6 +16,7 @@ from tests.awkward_data import UNEVEN
 SOLVERS = ["frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("C", "intercept", "ends"), [(0.1, True, False), (2.0, False, True)])
 def test_conic_solver(solver, C, intercept, ends):
@@ -69,6 +70,7 @@ def test_long_sequences_need_many_labellings():
     assert abs(fast.objective_ - slow.objective_) <= 5e-3 * fast.objective_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, "balanced"])
 def test_dense_and_sparse_rows_of_many_labels_have_one_optimum(weights):
     rng = np.random.default_rng(0)
@@ -229,6 +231,7 @@ def test_auto_follows_the_scales_of_the_columns():
         assert_array_equal(model.coef_, same.coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [1.0, 10.0])
 def test_large_columns_that_tell_of_the_labels_are_solved(C):
     """Three noisy columns of 1e8, or one with the label itself: mixtures of few points miss it."""

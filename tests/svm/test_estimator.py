@@ -417,6 +417,7 @@ def test_any_other_size_is_solved_or_says_so(scale, intercept, kernel):
     assert model.dual_gap_ <= 1e-6 or any("duality gap" in str(one.message) for one in caught)
 
 
+@pytest.mark.slow
 def test_a_step_whose_losses_overflow_is_not_the_solution():
     rows = np.full((6, 3), 1.1e37)
     rows[:, 2] += np.array([11, 1, 10, 0, 8, 0]) * 1e30

@@ -340,6 +340,7 @@ def test_arguments_that_do_not_fit_are_named():
             screen_samples(X, LABELS, **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [SVC(C=0.9, gamma=GAMMA), SVC(C=0.9, kernel="linear"), ScreenedSVC(C=0.9, gamma=GAMMA),
