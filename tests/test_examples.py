@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn import datasets
+
+import skscreen
 
 ROOT = Path(__file__).parents[1]
 GAP = re.compile(r"\d\.\de-\d\d")
@@ -38,19 +41,26 @@ def test_readme_prints_what_it_says(capsys, monkeypatch, tmp_path):
             assert max(map(float, GAP.findall(printed + said)), default=0.0) <= 1e-6
 
 
-# The gallery shows them on all rows of digits and wine; here they get one of so many.
-EVERY = {"C_and_gamma": 4, "certified_classes": 5, "screening_bounds": 3}
+# The gallery shows them on all rows of digits and with all values of a path; here they get one row
+# of so many, and fewer values.
+EVERY = {"C_and_gamma": 4, "certified_classes": 5}
+FEWER_VALUES = {"screening_bounds": 0.7}
 
 
 def run(name: str) -> dict:
     (path,) = (ROOT / "examples").rglob(f"plot_{name}.py")
 
-    def part_of(load):
-        return lambda **options: tuple(part[:: EVERY[name]] for part in load(**options))
+    load = datasets.load_digits
+
+    def some_digits(**options):
+        return tuple(part[:: EVERY[name]] for part in load(**options))
 
     with pytest.MonkeyPatch.context() as patch:
-        for load in (datasets.load_digits, datasets.load_wine) if name in EVERY else ():
-            patch.setattr(datasets, load.__name__, part_of(load))
+        if name in EVERY:
+            patch.setattr(datasets, "load_digits", some_digits)
+        if name in FEWER_VALUES:
+            few = partial(skscreen.rtlm_path, ratio=FEWER_VALUES[name])
+            patch.setattr(skscreen, "rtlm_path", few)
         return runpy.run_path(str(path))
 
 

@@ -7,6 +7,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from cases import some
 from dask import delayed
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
@@ -229,7 +230,7 @@ def test_warm_start_and_a_fit_that_is_cut_short(client):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", some(["squared_hinge", "hinge"], 0))
 def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, loss):
     # No start from a part, so that there are passes in which a worker can be lost.
     settings = {"C": 0.1, "tol": 1e-9, "loss": loss, "warm_start": True}

@@ -282,7 +282,7 @@ for k in range(10**6):
 @pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
     rng = np.random.default_rng(0)
-    for _ in range(4):
+    for _ in range(2):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE
         )
