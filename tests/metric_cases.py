@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+from cases import some
 from numpy.testing import assert_allclose
-from rtlm_reference import Explicit, brute_force_triplets, item_matrices
+from rtlm_reference import CASES, Explicit, brute_force_triplets, item_matrices
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import scale
 
@@ -21,6 +22,9 @@ T = brute_force_triplets(X, y, 3)
 # 50 irises with 4 features, two of them with the same values.
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 IRIS_X, IRIS_Y = scale(IRIS_X)[::3], IRIS_Y[::3]
+
+# In these any two of data, loss and kind of metric meet.
+ALL_CASES = some(CASES, 0, 3, 5, 6, 8, 11)
 
 KINDS = [
     {"loss": loss, "diagonal": diagonal}

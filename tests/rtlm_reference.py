@@ -12,7 +12,6 @@ from functools import cache, cached_property
 
 import cvxpy as cp
 import numpy as np
-from cases import some
 from cvxpy.error import SolverError
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
@@ -302,8 +301,6 @@ class Case:
 CASES = [
     Case(name, loss, diagonal) for name in LOADERS for loss in GAMMAS for diagonal in (False, True)
 ]
-# In these any two of data, loss and kind of metric meet.
-ALL_CASES = some(CASES, 0, 3, 5, 6, 8, 11)
 
 
 @cache

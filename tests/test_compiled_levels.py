@@ -28,7 +28,7 @@ def test_extended_precision_agrees_on_each_level_that_is_forced(level):
     """The rounding errors of each level are what bounds say; powers: test_kernel_blocks.py."""
     scripts = (
         "from skscreen import _compiled; print('level', _compiled.level); "
-        "from tests.proofs.safety import gaps, samples; "
+        "from tests.proofs.safety import comparisons, fits, gaps, samples; "
         "assert gaps.main(['--problems', '1']) == 0; "
         "assert samples.main(['--decisions', '1', '--kinds', 'blobs']) == 0"
     )

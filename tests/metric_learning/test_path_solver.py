@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Case, small_data, triplets_from_array
+from metric_cases import ALL_CASES
+from rtlm_reference import Case, small_data, triplets_from_array
 
 from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.path_solver import PathSolver

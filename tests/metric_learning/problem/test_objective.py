@@ -3,7 +3,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, CASES, Case, Explicit, item_margins, triplets_from_array
+from metric_cases import ALL_CASES
+from rtlm_reference import CASES, Case, Explicit, item_margins, triplets_from_array
 
 from skscreen.core.certificate import Certificate
 from skscreen.metric_learning.problem.comparisons import Comparisons

@@ -5,7 +5,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, CASES, Explicit, screen, wrong_decisions
+from metric_cases import ALL_CASES
+from rtlm_reference import CASES, Explicit, screen, wrong_decisions
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.metric_learning.screening.active import active_part

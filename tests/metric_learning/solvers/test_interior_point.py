@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Explicit, screen
+from metric_cases import ALL_CASES
+from rtlm_reference import Explicit, screen
 
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.solvers.interior_point import interior_point

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from metric_cases import ALL_CASES
 from rtlm_reference import (
-    ALL_CASES,
     Case,
     Explicit,
     brute_force_triplets,

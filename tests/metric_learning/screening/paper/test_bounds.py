@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from metric_cases import path_ball
-from rtlm_reference import ALL_CASES, CASES
+from metric_cases import ALL_CASES, path_ball
+from rtlm_reference import CASES
 
 from skscreen._compiled import metric_learning
 from skscreen.core.decisions import sphere_lower

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, small_data
+from metric_cases import ALL_CASES
+from rtlm_reference import small_data
 
 from skscreen import rtlm_path
 from skscreen._compiled import metric_learning

@@ -5,8 +5,8 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
-from metric_cases import path_ball
-from rtlm_reference import ALL_CASES, item_matrices, screen, triplets_from_array, wrong_decisions
+from metric_cases import ALL_CASES, path_ball
+from rtlm_reference import item_matrices, screen, triplets_from_array, wrong_decisions
 
 from skscreen._compiled import metric_learning
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower
