@@ -247,11 +247,10 @@ def test_a_signal_ends_a_fit_soon():
     before, threads = signal.signal(signal.SIGALRM, stop), threadpool_info()
     try:
         for seconds in (0.001, 0.02, 0.1):
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-            began = time.perf_counter()
-            # A new one: under load the first alarm may come before the fit begins.
-            interrupted_model = clone(model)
+            interrupted_model, began = clone(model), time.perf_counter()
             with pytest.raises(Interrupt):
+                # Under load the first alarm comes before the fit begins.
+                signal.setitimer(signal.ITIMER_REAL, seconds)
                 interrupted_model.fit(samples, labels)
             assert not is_fitted(interrupted_model) and time.perf_counter() - began < 5.0
     finally:

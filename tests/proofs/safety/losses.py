@@ -74,7 +74,7 @@ def problem_with(family: str, kind: str, rng, n: int) -> samples.Problem:
     epsilon, signs = float(rng.choice(EPSILONS)), both_signs(y.size)
     Q = np.block([[K, -K], [-K, K]])
     regression = BothSides(Targets(np.arange(y.size), y, weights), epsilon, free=False)
-    labels, losses = signs if free else None, regression.losses(family)
+    labels, losses = signs if free else None, regression.losses(0, family)
 
     def solve(Cs):
         if y.size <= SMALL // 2:
