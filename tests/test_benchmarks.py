@@ -99,7 +99,7 @@ def load(name):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("part", [part for part in paper.PARTS if part != "reasons"])
 def test_every_part_of_safe_triplet_screening_runs(part, capsys, tmp_path, monkeypatch):
     """Tables and figures of the paper, on small made sets; the ablation has its own test above."""
@@ -116,7 +116,7 @@ def test_every_part_of_safe_triplet_screening_runs(part, capsys, tmp_path, monke
     assert list((tmp_path / "out").glob("*.png"))
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_tables_of_safe_sample_screening_run(capsys, tmp_path):
     """Tables III and IV, of a linear and three RBF kernels, on part of a small set."""
@@ -131,7 +131,7 @@ def test_the_tables_of_safe_sample_screening_run(capsys, tmp_path):
         assert "missed" not in line and not re.search(r"gap \S+  (Full|Shr|BT1|IT)", line)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_script_of_safe_sample_screening_ends_well(capsys, folder):
     sets = "magic,reuters_money"
@@ -141,7 +141,7 @@ def test_the_script_of_safe_sample_screening_ends_well(capsys, folder):
     assert shown.count("one fit") == shown.count("path of") == 8
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_script_of_pragam_ends_well(capsys, folder):
     """Every part, with its tables and figures."""
@@ -157,7 +157,7 @@ def test_the_script_of_pragam_ends_well(capsys, folder):
     assert len(list(out.glob("*.png"))) + len(list(out.glob("*.svg"))) >= 3
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", PARTS)
 def test_every_experiment_on_ordinal_embedding_runs(part, capsys, tmp_path):
