@@ -1,8 +1,12 @@
 """Small runs of `tests/proofs/safety/`, and that they find balls that are too small."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from skscreen import ScreenedSVR
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
 from tests.proofs.safety import comparisons, features, fits, gaps, losses, samples, screening
@@ -174,3 +178,24 @@ def test_gaps_include_errors_of_kernel_values(seed):
     _, wrong, warned, _, _ = gaps.one(seed, seconds=60.0)
     assert not wrong
     assert not warned
+
+
+@pytest.mark.slow
+def test_bounds_on_errors_of_tiles_do_not_keep_a_regression_from_its_tolerance():
+    """Rows enough for tiles, an outlier and C = 1e5: the bounds alone are 3e-4 of the objective."""
+    X = gaps.samples("outliers", np.random.default_rng(3), 2100)
+    y = np.clip(X[:, 0], -3.0, 3.0) + 0.1 * np.random.default_rng(5).normal(size=len(X))
+    size, C = float(np.median(((X - np.median(X, axis=0)) ** 2).sum(axis=1))), 1e5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = ScreenedSVR(C=C, gamma=1.0 / size).fit(X, y)
+    beta, wide = np.zeros(len(X), np.longdouble), X.astype(np.longdouble)
+    beta[model.support_] = model.dual_coef_[0]
+    kernel = {"kernel": "rbf", "gamma": 1.0 / size}
+    parts = (slice(first, first + 300) for first in range(0, len(X), 300))
+    f = np.concatenate([gaps.kernel_rows(wide, rows, kernel) @ beta for rows in parts])
+    off = y - f - model.intercept_[0]
+    loss = C * np.maximum(np.abs(off) - np.longdouble(model.epsilon), 0.0)
+    gap = (loss - beta * off + model.epsilon * np.abs(beta)).sum()
+    assert gap <= model.dual_gap_ * (0.5 * beta @ f + loss.sum())
+    assert model.dual_gap_ <= model.tol

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
@@ -168,22 +167,30 @@ class SamplePathSolver:
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
         solution = self._solve(self.samples, losses, **how)
-        if solution.w is None and tol > 1e-8 and self.samples.n > 1000:
+        if solution.w is None and solution.converged and tol > 1e-8 and self.samples.n > 1000:
             return solution
         polished = polish(self.samples, losses, solution, self._signs)
-        if solution.w is None and polished is solution:
-            return solution
-        return self._with_effect(polished, losses, tol)
+        if solution.w is not None or polished is not solution:
+            return self._with_effect(polished, losses, tol)
+        # Bounds on the errors of tiles may be all that is between a solution and the tolerance.
+        again = solution if solution.converged else self._with_effect(solution, losses, tol)
+        return min(solution, again, key=lambda found: found.certificate.gap)
 
     def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
         """Return the solution with its gap for margins within errors, which a huge C enlarges."""
-        y, errors, found = self.samples.y, self.rounding(solution), solution.certificate
+        y, rounding, found = self.samples.y, self.rounding(solution), solution.certificate
         box = Box.of(losses, y, self._signs is not None)
         beta, f = y * solution.alpha, y * solution.margins
+        kernel = self.samples if isinstance(self.samples, KernelSamples) else None
+        errors = rounding + kernel.value_errors(solution.alpha) if kernel else rounding
         least = box.view(beta, f).gap
-        if isinstance(self.samples, KernelSamples):
-            f, errors = self._true_scores(solution, box, f, errors, tol)
-        view = box.certify(beta, f, errors)[0]
+        view, parts, _ = box.certify(beta, f, errors)
+        if kernel and _decides(least, view.gap, found, tol):
+            # Bounds on errors of kernel values say too much: those scores without such errors.
+            J = np.flatnonzero(parts > 0.0)
+            f[J], errors[J] = kernel.exact_scores(J, beta), rounding[J]
+            view = box.certify(beta, f, errors)[0]
+            least, found = view.gap, Certificate(view.primal, view.primal - view.gap, view.gap)
         # Sums of slacknesses have rounding errors of their own.
         effect = max(view.gap - least, 0.0)
         gap = found.gap + effect
@@ -205,25 +212,6 @@ class SamplePathSolver:
         if solution.w is None or longer is not None or gap > tol * found.primal:
             found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
-
-    def _true_scores(
-        self, solution: SampleSolution, box: Box, f: np.ndarray, errors: np.ndarray, tol: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores f (n,) and their errors (n,), which now include those of kernel values.
-
-        Where a bound on these is too large, the scores that it matters for are computed again.
-        """
-        samples, found = cast(KernelSamples, self.samples), solution.certificate
-        beta, wide = samples.y * solution.alpha, errors + samples.value_errors(solution.alpha)
-        view, parts, _ = box.certify(beta, f, wide)
-        effect, allowed = view.gap - box.view(beta, f).gap, tol * found.primal
-        decides = found.gap <= allowed < found.gap + effect
-        if effect <= max(1e-9 * found.primal, 0.01 * allowed) and not decides:
-            return f, wide
-        J = np.flatnonzero(parts > 0.0)
-        f = f.copy()
-        f[J] = samples.exact_scores(J, beta)
-        return f, np.where(parts > 0.0, errors, wide)
 
     def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""
@@ -312,6 +300,14 @@ class SamplePathSolver:
             return self.samples.q_dot(target), float(target @ self.samples.norms)
 
         return bound(known, rho, products)
+
+
+def _decides(least: float, most: float, found: Certificate, tol: float) -> bool:
+    """Whether errors, which make a gap of `least` one of `most`, are what `tol` depends on."""
+    allowed, effect = tol * found.primal, most - least
+    if max(found.gap, most) > allowed >= least:
+        return True
+    return found.gap <= allowed and effect > max(1e-9 * found.primal, 0.01 * allowed)
 
 
 def _measured(
