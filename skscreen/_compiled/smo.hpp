@@ -1,4 +1,4 @@
-// Sequential minimal optimisation on a known kernel matrix: svm/solvers/kernel/working_set.py.
+// Sequential minimal optimisation on a known kernel matrix: svm/solvers/kernel/engine.py.
 //
 // A step is a few passes over one or two rows of K, written so that they vectorise: no branches,
 // and choices as places of the largest entries of arrays, whose length is a multiple of SMO_LANES.

@@ -3,8 +3,8 @@
     U            samples whose scores are kept up to date while their problem is solved: all that
                  are undecided where kernel values are in memory; else thousands that are nearest to
                  the margin or on its wrong side;
-    working set  a part of U, chosen anew each time and solved with its kernel matrix in memory (see
-                 `working_set`).
+    working set  a part of U, chosen anew each time and solved with its kernel matrix in memory: by
+                 SMO, then by Newton's method.
 
 All other scores are updated after each pass over U. Between passes samples are screened. Scores
 from tiles are in single precision until the gap is small, each with a bound on its error. A sample
@@ -12,20 +12,38 @@ at its bound whose score is on the right side of the margin, error included, add
 the gap. The scores of all others are then computed in double precision, and the last working sets
 start from them. The gap is the largest one for scores within their errors. Where single precision
 of the matrices of working sets no longer helps they are in double precision.
+
+With slopes g_i = target_i - f_i, less s_i beta_i, steps of SMO move pairs that keep the sum of beta
+until no two slopes differ by more than eps; or, without an offset, until no sample can move along a
+slope above eps: the first of a pair has the largest slope, the second the largest gain together
+with it, and both move to the optimum of their problem.
+
+References
+----------
+R.-E. Fan, P.-H. Chen, C.-J. Lin. Working set selection using second order information for
+training support vector machines. JMLR 6, 2005.
+I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import fsum
 
 import numpy as np
 
+from skscreen._compiled import svm as loops
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.kernels.gram import Gram, Places
 from skscreen.svm.certificate import Box, Point, View, certify
-from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose, smallest
+from skscreen.svm.solvers.kernel.block_newton import newton_step
 
 # Size of U, and least size of a working set.
 _NEAR, _LEAST = 6000, 1000
+
+# Samples of a working set: few enough for its matrix to be factored, at most 1 GB, and as much for
+# the factor.
+LARGEST = 16_000
 
 # Largest number of passes, and of working sets in a U.
 _PASSES, _SETS = 40, 12
@@ -48,13 +66,27 @@ DIGITS = 1e-4
 Screen = Callable[[Box, Point, View], Box]
 
 
+@dataclass
 class Engine:
-    """Solves problems in signed variables (see `certificate`) by sets of at least `least`."""
+    """Solves problems of n samples in signed variables (see `certificate`), in `max_steps` at most.
 
-    def __init__(self, sets: WorkingSets, tol: float, least: int = _LEAST):
-        self.sets, self.tol, self.least = sets, tol, least
-        # All samples are in U then, scores in double precision, their errors perhaps estimates.
-        self.whole, self.roots = sets.own is not None, np.sqrt(sets.diagonal)
+    `whole`: all samples are in U, scores in double precision, their errors perhaps estimates, and
+    matrices K_ij - own_i - own_j in a unit that is a power of two.
+    """
+
+    values: Gram | Places
+    square_bias: float
+    diagonal: np.ndarray  # (n,), K_ii + B^2
+    max_steps: int
+    tol: float
+    least: int = _LEAST
+    whole: bool = False
+    own: np.ndarray = field(default_factory=lambda: np.empty(0))
+    unit: float = 1.0
+    # The matrix of a working set, and the samples that it is of.
+    memory: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
+    known: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    n_steps: int = 0
 
     def scores(
         self,
@@ -67,11 +99,11 @@ class Engine:
         """Return what beta at I adds to scores of J, less what it did `before`; error bounds."""
         change = beta if before is None else beta - before
         used = np.flatnonzero(change)
-        values, errors = self.sets.values.dot(I[used], change[used], J, double or self.whole)
-        if self.sets.square_bias:
+        values, errors = self.values.dot(I[used], change[used], J, double or self.whole)
+        if self.square_bias:
             # The sum of changes that are rounded would be wrong next to a large bias.
             terms = beta[used] if before is None else np.append(beta[used], -before[used])
-            values += self.sets.square_bias * fsum(terms)
+            values += self.square_bias * fsum(terms)
         return values, errors + EPS * np.abs(values)
 
     def point(self, index: np.ndarray, beta: np.ndarray) -> Point:
@@ -122,14 +154,15 @@ class Engine:
         """Balance a point; return its certificate and what samples add to the gap at most, (n,)."""
         beta = box.balanced(point.beta)
         # |K_ij| is at most the product of the roots of K_ii and K_jj.
-        point.errors += float(np.abs(beta - point.beta) @ self.roots) * self.roots
+        roots = np.sqrt(self.diagonal)
+        point.errors += float(np.abs(beta - point.beta) @ roots) * roots
         point.beta[:] = beta
         everyone = np.arange(beta.size)
         return certify(box, point, self.tol, lambda J: self.scores(everyone, beta, J, double=True))
 
     def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
         """Whether steps are used up, or a pass did too little and `double` precision is no help."""
-        if self.sets.n_steps >= self.sets.max_steps:
+        if self.n_steps >= self.max_steps:
             return True
         if before is None or view.gap <= most:
             return False
@@ -139,7 +172,11 @@ class Engine:
         risen, left = view.primal - view.gap - dual, float(box.losses(box.target).sum()) - dual
         if risen >= _RISEN * min(before.gap, left):
             return False
-        return not (double and self.sets.sharpen())
+        if not double or self.memory.dtype == np.float64:
+            return True
+        # Matrices are in double precision from now on.
+        self.memory, self.known = np.empty(0), np.empty(0, np.int64)
+        return False
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
         """Return free samples, violators, and the samples next to the margin, or all."""
@@ -163,16 +200,19 @@ class Engine:
             if enough is None:
                 left = _LEFT * U.size / index.size
                 enough = max(left * near.gap, _SHARE * allowed)
-            elif near.gap <= enough or self.sets.n_steps >= self.sets.max_steps:
+            elif near.gap <= enough or self.n_steps >= self.max_steps:
                 break
             gradient = near.slopes - part.shifts * beta if part.shifts.size else near.slopes
             W, eps = choose(part, beta, gradient, allowed, self.least)
-            moved = self.sets.solve(index[U[W]], part.take(W, 0.0), beta[W], gradient[W], eps)
+            I = index[U[W]]
+            moved = self._solve_set(I, part.take(W, 0.0), beta[W], gradient[W], eps)
             change = moved - beta[W]
             if not change.any():
                 break
-            values, more = self.scores(index[U[W]], moved, index[U], double, before=beta[W])
-            _check_definite(change, values[W], more[W], self.roots[index[U[W]]])
+            values, more = self.scores(I, moved, index[U], double, before=beta[W])
+            square = float(change @ values[W] + np.abs(change) @ more[W])
+            if square < -INDEFINITE * float(np.abs(change) @ np.sqrt(self.diagonal[I])) ** 2:
+                raise IndefiniteError(indefinite_message("the square of a norm is negative"))
             beta[W] = moved
             f += values
             errors += more + EPS * np.abs(f)
@@ -186,9 +226,76 @@ class Engine:
         point.f[rest] += values
         point.errors[rest] += more + EPS * np.abs(point.f[rest])
 
+    def _solve_set(
+        self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float
+    ) -> np.ndarray:
+        """Return beta (m,) of samples W, from slopes g, with slopes no further apart than eps."""
+        m, unit = W.size, self.unit
+        # Rows are padded to a multiple of the lanes.
+        n = m + -m % loops.SMO_LANES
+        if self.memory.size < m * n:
+            # Fresh memory comes page by page, which takes as long as filling it.
+            self.memory = np.empty(m * n, self.memory.dtype)
+        K = self.memory[: m * n].reshape(m, n)
+        sizes = self.diagonal[W] + (box.shifts if box.shifts.size else 0.0)
+        both = (self.own[W], self.own[W]) if self.whole else None
+        if both is not None:
+            sizes = sizes - 2.0 * both[0]
+        diagonal = np.ones(n, K.dtype)
+        # A sample at the origin moves to a bound at once.
+        diagonal[:m] = np.maximum(sizes / unit, 1e-30)
+        if not np.array_equal(W, self.known):
+            K[:, m:] = 0.0
+            self.values.block(W, W, K, both, 1.0 / unit)
+            if self.square_bias:
+                K[:, :m] += K.dtype.type(self.square_bias / unit)
+            self.known = W
+        K[np.arange(m), np.arange(m)] = diagonal[:m]
+        padded = np.zeros((4, n))
+        padded[:, :m] = unit * box.low, unit * box.high, unit * beta, g
+        low, high, beta, g = padded
+        loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
+        # Sets of values in memory are changed often, and each is solved from where others came.
+        sweeps = 1 if self.whole else 10
+        for _ in range(12):
+            # The more samples, the longer a factor takes.
+            most = min(int(sweeps + 0.0025 * m) * m, self.max_steps - self.n_steps)
+            steps = loop(K, diagonal, low, high, beta, g, eps, most)
+            self.n_steps += steps
+            if steps < most or self.n_steps >= self.max_steps:
+                break
+            self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
+        return np.clip(beta[:m] / unit, box.low, box.high)
 
-def _check_definite(change, effect, errors, roots) -> None:
-    """Refuse a kernel under which a change has a square below zero."""
-    least = -INDEFINITE * float(np.abs(change) @ roots) ** 2
-    if float(change @ effect + np.abs(change) @ errors) < least:
-        raise IndefiniteError(indefinite_message("the square of a norm is negative"))
+
+def choose(
+    box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
+) -> tuple[np.ndarray, float]:
+    """Return free samples, the largest violators and those nearest to the margin; and eps."""
+    violations, free = box.violations(beta, slopes), box.is_free(beta)
+    n_free = int(np.count_nonzero(free))
+    size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
+    worst = violations.max()
+    # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
+    if box.shifts.size:
+        enough = np.sqrt(allowed / (1.0 / box.shifts[free]).sum()) if n_free else 0.0
+    else:
+        width = box.high - box.low
+        enough = 0.5 * allowed / max(width[free].sum(), 0.1 * size * width.mean())
+    eps = min(max(enough, 0.03 * worst), 0.5 * worst)
+    # As many that may rise as may fall: with an intercept they move in pairs.
+    most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
+    for slope, moves in ((slopes, beta < box.high), (-slopes, beta > box.low)):
+        rank = np.where(moves, -slope, np.inf)
+        rank[free] = -np.inf if n_free < size else -np.abs(slopes[free])
+        chosen[smallest(rank, min(most, size))] = True
+    rest = np.abs(slopes)
+    rest[chosen] = -np.inf
+    return smallest(rest, size), eps
+
+
+def smallest(rank: np.ndarray, size: int) -> np.ndarray:
+    """Return where the smallest entries are, in increasing order of place."""
+    if size >= rank.size:
+        return np.arange(rank.size)
+    return np.sort(np.argpartition(rank, size)[:size])

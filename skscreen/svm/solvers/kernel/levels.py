@@ -47,7 +47,7 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
     size = min(max(3 * np.count_nonzero(free), 300), engine.least, new.size) - 1
     band = max(np.partition(np.abs(g), size)[size], 1e-12)
     # The sum is what a penalised intercept is a multiple of.
-    total = float(point.beta.sum()) if box.free or engine.sets.square_bias else None
+    total = float(point.beta.sum()) if box.free or engine.square_bias else None
     return engine.point(new, _by_scores(g, band, box, total))
 
 

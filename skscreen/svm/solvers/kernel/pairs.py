@@ -28,7 +28,6 @@ from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.svm.certificate import Box, Point, certify
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.levels import from_nothing
-from skscreen.svm.solvers.kernel.working_set import WorkingSets
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
@@ -259,12 +258,12 @@ def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit:
     """Solve a problem of classes too large for a matrix."""
     everyone = np.arange(beta.size)
     # Most such problems have few support vectors, and scores of all samples take most of the time.
-    engine = Engine(WorkingSets(values, bias, values.diagonal + bias, limit), tol, least=300)
+    engine = Engine(values, bias, values.diagonal + bias, limit, tol, least=300)
     point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, (1000,))
     engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
     found = engine.finish(box, point)
     beta[:] = point.beta
-    return found.b, found.gap, found.primal, engine.sets.n_steps
+    return found.b, found.gap, found.primal, engine.n_steps
 
 
 def _solve(

@@ -15,10 +15,9 @@ from skscreen.svm.certificate import Box, View
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms
-from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine, Point
+from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
-from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto",)
@@ -54,11 +53,7 @@ def solve_kernel(
         problem.engine.least = 500
     point = problem.start(start, margins)
     view = problem.solve(point, screening)
-    if (
-        view.gap > tol * view.primal
-        and problem.engine.sets.n_steps < limit
-        and not problem.engine.whole
-    ):
+    if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
         point = problem.on_all(point)
         view = problem.solve(point, screening)
     if view.gap > tol * view.primal and problem.codes[losses.caps > 0.0].any():
@@ -85,8 +80,7 @@ class _Problem:
         if samples.gram.whole is None and samples.diagonal.max() <= LARGEST_SINGLE:
             # More of them in single precision lead nowhere.
             limit = min(limit, 40 * samples.n)
-            sets = WorkingSets(samples.gram, samples.bias**2, samples.diagonal, limit)
-            self.engine = Engine(sets, tol)
+            self.engine = Engine(samples.gram, samples.bias**2, samples.diagonal, limit, tol)
         else:
             self.engine = self._on_all()
 
@@ -109,15 +103,15 @@ class _Problem:
         largest = float(np.max(sizes, where=np.isfinite(sizes), initial=0.0))
         # A power of two rounds nothing, with a finite reciprocal; single precision ends at 1e38.
         unit = 2.0 ** max(round(np.log2(largest)), -1000) if largest > 0.0 else 1.0
-        sets = WorkingSets(gram, samples.bias**2, diagonal, limit, own, unit, memory)
-        return Engine(sets, self.tol, least=300)
+        return Engine(
+            gram, samples.bias**2, diagonal, limit, self.tol, 300, whole=True, own=own, unit=unit,
+            memory=memory, n_steps=spent,
+        )  # fmt: skip
 
     def on_all(self, point: Point) -> Point:
         """Go on with all samples at once, in double precision, from a point of tiles."""
         # Single precision is not enough for flat kernels with a huge C, or for very few steps.
-        spent = self.engine.sets.n_steps
-        self.engine = self._on_all(spent)
-        self.engine.sets.n_steps = spent
+        self.engine = self._on_all(self.engine.n_steps)
         return self.engine.point(np.arange(self.samples.n), point.beta)
 
     def start(self, start: np.ndarray | None, margins: np.ndarray | None) -> Point:
@@ -169,19 +163,19 @@ class _Problem:
         codes[S] = np.where(alpha[S] == ends, found, UNDECIDED)
         self.codes = codes
         seconds = perf_counter() - began
-        self.history.append(screening_event("dynamic", self.engine.sets.n_steps, codes, seconds))
+        self.history.append(screening_event("dynamic", self.engine.n_steps, codes, seconds))
         return self._box()
 
     def take_back(self) -> None:
         """Take all decisions back."""
         self.codes = np.where(self.losses.caps == 0.0, ZERO, UNDECIDED).astype(np.int8)
-        self.history.append(screening_event("repair", self.engine.sets.n_steps, self.codes, 0.0))
+        self.history.append(screening_event("repair", self.engine.n_steps, self.codes, 0.0))
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
         engine, samples = self.engine, self.samples
-        left, alpha = self._limit - engine.sets.n_steps, samples.y * point.beta
-        engine.sets.max_steps = self._limit
+        left, alpha = self._limit - engine.n_steps, samples.y * point.beta
+        engine.max_steps = self._limit
         free = self.y is not None
         if left <= 0:
             return point, view
@@ -189,13 +183,13 @@ class _Problem:
         found = solve_factored(samples, self.losses, alpha, free, 0.01 * self.tol, left)
         if found is None:
             return point, self.solve(point, screening=False)
-        engine.sets.n_steps += found.n_iter
+        engine.n_steps += found.n_iter
         other = self.start(found.alpha, None)
         # Where values have rounding errors of single precision passes gain little, but gain.
         for _ in range(5):
             better = self.solve(other, screening=False)
             solved = better.gap <= self.tol * better.primal
-            if solved or engine.sets.n_steps >= engine.sets.max_steps:
+            if solved or engine.n_steps >= engine.max_steps:
                 break
         return (other, better) if better.gap < view.gap else (point, view)
 
@@ -215,7 +209,7 @@ class _Problem:
             margins=samples.y * point.f,
             w=None,
             certificate=Certificate(view.primal, view.primal - view.gap, view.gap),
-            n_iter=engine.sets.n_steps,
+            n_iter=engine.n_steps,
             converged=bool(view.gap <= self.tol * view.primal),
             seconds=seconds,
             history=tuple(self.history),

@@ -15,7 +15,6 @@ from skscreen.svm.certificate import Box, View
 from skscreen.svm.solvers.kernel import levels
 from skscreen.svm.solvers.kernel.engine import Engine
 from skscreen.svm.solvers.kernel.solve import solve_kernel
-from skscreen.svm.solvers.kernel.working_set import WorkingSets
 from tests.awkward_data import HARD, on_a_line
 from tests.svm_reference import free_gap, free_optimum, gap, optimum
 
@@ -204,9 +203,7 @@ def level_box(n, C=1.0):
 def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
     # The value of beta = 0 is 400, so that the dual can rise from 100 by 300, whatever the gap is.
     X, _ = data("plain", 400)
-    engine = Engine(
-        WorkingSets(tiled(Gram(X, Kernel("rbf"))), 9.0, np.full(400, 10.0), 10**9), 1e-4
-    )
+    engine = Engine(tiled(Gram(X, Kernel("rbf"))), 9.0, np.full(400, 10.0), 10**9, 1e-4)
     before, after = (View(0.0, np.empty(0), 1e5, 1e5 + dual, 1e5) for dual in (100.0, 140.0))
     assert not engine._halts(level_box(400), after, before, 0.98e5, False)
     assert engine._halts(level_box(400), before, before, 0.98e5, False)
@@ -217,7 +214,7 @@ def test_levels_of_any_size_lead_to_the_same_optimum():
     gram, box = tiled(Gram(X, Kernel("rbf", gamma=0.3))), Box.of(hinge(np.ones(400)), y, True)
     found = []
     for sizes in ((), (60,), (30, 90)):
-        engine = Engine(WorkingSets(gram, 0.0, gram.diagonal, 10**6), 1e-7, 40)
+        engine = Engine(gram, 0.0, gram.diagonal, 10**6, 1e-7, 40)
         point = levels.from_nothing(engine, box, sizes)
         engine.improve(np.arange(400), box, point, 1e-4)
         found.append(engine.finish(box, point))
