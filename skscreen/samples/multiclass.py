@@ -128,12 +128,6 @@ def first_positive(division: OneVsRest) -> np.ndarray:
     return np.argsort(-division.signs(0), kind="stable")
 
 
-def divided(labels: Labels, multi_class: str) -> Division:
-    """Return the problems of a training set; `multi_class` is "ovr" or "ovo"."""
-    several = labels.present.size > 2
-    return OneVsOne(labels) if several and multi_class == "ovo" else OneVsRest(labels)
-
-
 def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarray:
     """Return scores (n, n_problems) from those by each class's `dual_coefs`, (n, n_classes - 1)."""
     out = np.empty((len(parts[0]), intercepts.size))

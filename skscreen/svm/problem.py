@@ -29,7 +29,7 @@ from skscreen.samples.kernels.kernel import (
     is_table,
 )
 from skscreen.samples.labels import Labels, check_labels, of_rows
-from skscreen.samples.multiclass import Division, OneVsOne, divided
+from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 from skscreen.samples.targets import BothSides, Targets, check_targets
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
@@ -169,44 +169,38 @@ class SVMProblem:
         return self._samples(problem).finish(signs, solution, self.division.shift)
 
     def solve(
-        self, problem: int, C: float, tol: float, start: np.ndarray | None = None
+        self,
+        problem: int,
+        C: float,
+        tol: float,
+        start: np.ndarray | None = None,
+        spent: int | None = None,
     ) -> SampleSolution:
-        """Solve a problem for one C, perhaps inf, from dual variables or what a store knows."""
+        """Solve a problem for one C, perhaps inf, from dual variables or what a store knows.
+
+        `spent` are the steps in which `pairs` found the start, where others have to go on.
+        """
         if math.isinf(C):
             return self.finish(problem, self._without_loss(problem, tol))
-        if self.pairs is None:
-            return self._solve_alone(problem, C, tol, start)
-        if start is None and self._stored is not None:
-            start = self._stored.start(problem, C, self.division.weights(problem))
-        (solution,) = self.pairs.follow(problem, [C], tol, start)
-        return self._settled(problem, tol, solution)
-
-    def _settled(self, problem: int, tol: float, found: SampleSolution) -> SampleSolution:
-        """Return what `pairs` found for its C, or what another solver makes of it."""
-        if not (found.converged or found.n_iter == self._settings.max_iter):
-            return self._solve_alone(problem, found.C, tol, found.alpha, found.n_iter)
-        if self._stored is not None:
-            self._stored.keep(problem, found.C, found)
-        return found
-
-    def _solve_alone(
-        self, problem: int, C: float, tol: float, start: np.ndarray | None, spent: int = 0
-    ) -> SampleSolution:
-        """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
-        samples, signs = self._samples(problem), self.division.signs(problem)
-        losses = self.division.losses(problem, self._settings.loss)
+        division, stored = self.division, self._stored
+        if self.pairs is not None and spent is None:
+            if start is None and stored is not None:
+                start = stored.start(problem, C, division.weights(problem))
+            return next(self.follow(problem, [C], tol, start))
+        samples, signs, spent = self._samples(problem), division.signs(problem), spent or 0
+        losses = division.losses(problem, self._settings.loss)
         solver = samples.path_solver(signs, losses, spent)
-        if start is not None and (self._stored is not None or not samples.by_rows):
+        if start is not None and (stored is not None or self.kernel.name != "linear"):
             solver.recall(C, start, None, solver.C_min)
             start = None
-        elif start is None and self._stored is not None:
-            for known in self._stored.neighbours(problem, C, losses.caps.size):
+        elif start is None and stored is not None:
+            for known in stored.neighbours(problem, C, losses.caps.size):
                 solver.recall(*known)
         solution = solver.solve(C, tol, start)
-        if self._stored is not None:
-            self._stored.keep(problem, C, solution, solver.C_min)
+        if stored is not None:
+            stored.keep(problem, C, solution, solver.C_min)
         solution = replace(solution, n_iter=solution.n_iter + spent)
-        return samples.finish(signs, solution, self.division.shift)
+        return samples.finish(signs, solution, division.shift)
 
     def _without_loss(self, problem: int, tol: float) -> SampleSolution:
         """Solve for C = inf: a hard margin, or a tube that all targets lie in."""
@@ -237,8 +231,13 @@ class SVMProblem:
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
         if self.pairs is not None:
-            for solution in self.pairs.follow(problem, Cs, tol, start):
-                yield self._settled(problem, tol, solution)
+            for found in self.pairs.follow(problem, Cs, tol, start):
+                if found.converged or found.n_iter == self._settings.max_iter:
+                    if self._stored is not None:
+                        self._stored.keep(problem, found.C, found)
+                    yield found
+                else:
+                    yield self.solve(problem, found.C, tol, found.alpha, found.n_iter)
             return
         solver = self.path_solver(problem)
         if start is not None:
@@ -299,7 +298,9 @@ def divided_as(
     if is_regressor(model):
         epsilon = float(model.epsilon if epsilon is None else epsilon)
         return BothSides(check_targets(X, y, sample_weight), epsilon, has_free_intercept(model))
-    return divided(check_labels(X, y, sample_weight, model.class_weight), model.multi_class)
+    labels = check_labels(X, y, sample_weight, model.class_weight)
+    several = labels.present.size > 2
+    return OneVsOne(labels) if several and model.multi_class == "ovo" else OneVsRest(labels)
 
 
 def validated(model: Any, X: Any, y: Any) -> tuple:

@@ -42,22 +42,24 @@ class Settings:
     indefinite: str = "error"
 
 
+@dataclass
 class SampleSet:
     """The samples of some problems: their rows, or their kernel matrix, which is made once."""
 
-    def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
-        self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
-        self.by_rows = kernel.name == "linear"
-        self._changed: DefiniteMatrix | None = None
+    X: Any
+    kernel: Kernel
+    settings: Settings
+    shared: KernelMatrices | None = None
+    changed: DefiniteMatrix | None = None  # what makes an indefinite kernel definite
 
     @cached_property
     def _gram(self) -> Gram | None:
         """The kernel matrix; None where it is indefinite, and LIBSVM solves the problem."""
-        settings, kernel = self._settings, self._kernel
+        settings, kernel = self.settings, self.kernel
         if settings.indefinite != "shift" or kernel.is_definite:
             try:
                 return Gram(
-                    self._X, kernel, cache_size=settings.cache_size, shared=self._shared,
+                    self.X, kernel, cache_size=settings.cache_size, shared=self.shared,
                     once=settings.once,
                 )  # fmt: skip
             except IndefiniteError:
@@ -74,33 +76,33 @@ class SampleSet:
             return None
 
     def _made_definite(self, shift: bool) -> Gram:
-        changed = made_definite(self._matrix, free=self._settings.free, shift=shift)
-        self._changed = changed
+        changed = made_definite(self._matrix, free=self.settings.free, shift=shift)
+        self.changed = changed
         # Whole, whatever the size: it is there already.
         return Gram(changed.K, Kernel("precomputed"), cache_size=np.inf)
 
     @property
     def _is_for_libsvm(self) -> bool:
         """Whether LIBSVM solves such problems."""
-        return self._settings.free and not self._settings.loss.startswith("squared")
+        return self.settings.free and not self.settings.loss.startswith("squared")
 
     @cached_property
     def _matrix(self) -> np.ndarray:
         """The whole kernel matrix, of a kernel that is indefinite."""
-        if self._kernel.name == "precomputed":
-            return self._X
-        check_kernel_memory(self._X.shape[0], self._X.shape[0], 2, "Use fewer samples.")
-        return self._kernel.between(self._X, self._X)
+        if self.kernel.name == "precomputed":
+            return self.X
+        check_kernel_memory(self.X.shape[0], self.X.shape[0], 2, "Use fewer samples.")
+        return self.kernel.between(self.X, self.X)
 
     def _uncertified(self, signs, losses) -> UncertifiedSolver:
-        return UncertifiedSolver(self._matrix, signs, losses, self._settings.max_iter)
+        return UncertifiedSolver(self._matrix, signs, losses, self.settings.max_iter)
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:
         # An unpenalised intercept takes up any shift, next to which digits are lost.
-        X = self._X
-        rows = _near_origin(X) if self._settings.free else X
-        out = LinearSamples(rows, np.ones(rows.shape[0]), self._settings.bias, compress(rows))
+        X = self.X
+        rows = _near_origin(X) if self.settings.free else X
+        out = LinearSamples(rows, np.ones(rows.shape[0]), self.settings.bias, compress(rows))
         if rows is not X:
             first = X[[0]].toarray() if sparse.issparse(X) else X[[0]]
             out.given = X, (first - rows[0])[0]
@@ -110,7 +112,7 @@ class SampleSet:
         self, classes: np.ndarray, losses: SampleLosses, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables of classes against the rest and their steps, for sparse rows."""
-        if not self.by_rows:
+        if self.kernel.name != "linear":
             return None
         samples = self._linear_samples
         X = samples.X if samples.is_sparse else samples.compressed
@@ -118,24 +120,24 @@ class SampleSet:
             return None
         return start_together(
             X, samples.bias, samples.norms, classes, losses.shifts, tol,
-            few=is_narrow(samples, losses), seed=self._settings.random_state,
+            few=is_narrow(samples, losses), seed=self.settings.random_state,
         )  # fmt: skip
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
-        _ = self._linear_samples if self.by_rows else self._gram
+        _ = self._linear_samples if self.kernel.name == "linear" else self._gram
 
     def path_solver(self, signs: np.ndarray | None, losses: SampleLosses, spent: int = 0) -> Any:
         """Return a `SamplePathSolver` or the like; without `signs` (n,) samples stand twice.
 
         `spent` are steps for one value of C that others have taken already.
         """
-        if not self.by_rows and self._gram is None:
+        if self.kernel.name != "linear" and self._gram is None:
             return self._uncertified(signs, losses)
-        settings, samples = self._settings, self.samples(signs)
+        settings, samples = self.settings, self.samples(signs)
         how: dict[str, Any] = {"free": settings.free, "screening": settings.screening is not None}
         solve: Solve = partial(solve_kernel, exact=not settings.once, **how)
-        if self.by_rows:
+        if self.kernel.name == "linear":
             how |= {"random_state": settings.random_state, "solver": settings.solver}
             solve = partial(solve_linear, **how)
         max_iter = settings.max_iter and settings.max_iter - spent
@@ -143,8 +145,8 @@ class SampleSet:
             samples, losses, solve, settings.screening, free=settings.free, max_iter=max_iter
         )
         # A shift is taken once.
-        is_shifted = self._changed is not None and not self._is_for_libsvm
-        if settings.indefinite != "warn" or self._kernel.is_definite or is_shifted:
+        is_shifted = self.changed is not None and not self._is_for_libsvm
+        if settings.indefinite != "warn" or self.kernel.is_definite or is_shifted:
             return solver
         if self._is_for_libsvm:
             return GuardedSolver(solver, partial(self._uncertified, signs, losses))
@@ -157,10 +159,10 @@ class SampleSet:
 
     def samples(self, signs: np.ndarray | None) -> Samples:
         """Return the samples with signs (n,); without these they stand twice."""
-        if self.by_rows:
+        if self.kernel.name == "linear":
             rows = self._linear_samples
             return rows.twice() if signs is None else rows.signed(signs)
-        gram, bias = cast(Gram, self._gram), self._settings.bias
+        gram, bias = cast(Gram, self._gram), self.settings.bias
         if signs is None:
             return KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
         return KernelSamples(gram, signs, bias=bias)
@@ -169,7 +171,7 @@ class SampleSet:
         self, signs: np.ndarray | None, solution: SampleSolution, origin: float
     ) -> SampleSolution:
         """Return a solution as users see it, without margins; the intercept is `origin` larger."""
-        settings, w, b = self._settings, solution.w, solution.b
+        settings, w, b = self.settings, solution.w, solution.b
         if signs is None:
             above, below = np.split(solution.alpha, 2)
             signed = above - below
@@ -177,13 +179,13 @@ class SampleSet:
             signed = signs * solution.alpha
         if w is not None:
             b = self._linear_samples.intercept(w, b)
-            w = w[: self._X.shape[1]]
+            w = w[: self.X.shape[1]]
         elif not settings.free:
             b = settings.bias**2 * math.fsum(signed)
         shift = 0.0
-        if self._changed is not None:
-            shift = self._changed.shift
-            b = b if self._changed.means is None else b - self._changed.means @ signed
+        if self.changed is not None:
+            shift = self.changed.shift
+            b = b if self.changed.means is None else b - self.changed.means @ signed
         return replace(solution, margins=np.empty(0), w=w, b=float(b) + origin, shift=shift)
 
 

@@ -2,15 +2,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skscreen import ScreenedSVC
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import (
     OneVsOne,
     OneVsRest,
     class_scores,
-    divided,
     pair_scores,
     vote,
 )
+from skscreen.svm.problem import divided_as
 
 X = np.zeros((6, 1))
 Y = np.array(["b", "c", "a", "b", "c", "a"])
@@ -22,15 +23,19 @@ def labels(y=Y, weights=None):
 
 def test_two_classes_are_one_problem_either_way():
     for name in ("ovr", "ovo"):
-        problems = divided(labels(Y[:2]), name)
+        problems = divided_as(ScreenedSVC(multi_class=name), X[:2], Y[:2], None)
         assert isinstance(problems, OneVsRest) and problems.n_problems == 1
         assert_array_equal(problems.signs(0), [-1.0, 1.0])
         assert_allclose(problems.dual_coefs([np.array([0.5, 0.5])]), [[-0.5, 0.5]])
 
 
+def test_three_classes_are_as_many_problems_as_asked_for():
+    for name, kind in {"ovr": OneVsRest, "ovo": OneVsOne}.items():
+        assert isinstance(divided_as(ScreenedSVC(multi_class=name), X, Y, None), kind)
+
+
 def test_pairs_in_the_order_of_scikit_learn():
-    problems = divided(labels(weights=[1.0, 2.0, 0.0, 3.0, 4.0, 5.0]), "ovo")
-    assert isinstance(problems, OneVsOne)
+    problems = OneVsOne(labels(weights=[1.0, 2.0, 0.0, 3.0, 4.0, 5.0]))
     assert problems.pairs == [(0, 1), (0, 2), (1, 2)]
     assert problems.n_problems == 3 and problems.n_variables == 10
     # Samples of weight zero do not count: "a" is the last of five.
@@ -41,7 +46,7 @@ def test_pairs_in_the_order_of_scikit_learn():
 
 
 def test_a_row_of_dual_coefficients_for_each_other_class():
-    problems = divided(labels(), "ovo")
+    problems = OneVsOne(labels())
     alphas = [np.arange(4) + 10.0 * (k + 1) for k in range(3)]
     found = problems.dual_coefs(alphas)
     # Samples b, c, a, b, c, a; row 0 of "a" is the problem with "b", row 0 of "b" that with "a".
@@ -72,4 +77,4 @@ def test_ties_of_votes_go_to_the_first_class_or_to_the_scores():
 def test_too_many_pairs_are_refused(monkeypatch):
     monkeypatch.setattr("skscreen.core.memory.free_memory", lambda: 1e3)
     with pytest.raises(MemoryError, match="3 problems, one for each pair of classes"):
-        divided(labels(), "ovo").check(10**6)
+        OneVsOne(labels()).check(10**6)

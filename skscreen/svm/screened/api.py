@@ -12,9 +12,10 @@ from sklearn.utils.validation import _num_samples
 from skscreen.fitting.path import with_advice
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.labels import check_bounds, check_labels, of_rows
-from skscreen.samples.multiclass import Division, OneVsRest, divided
+from skscreen.samples.labels import check_bounds, of_rows
+from skscreen.samples.multiclass import Division, OneVsRest
 from skscreen.svm.problem import (
+    divided_as,
     has_free_intercept,
     settings_of,
     taken,
@@ -171,7 +172,7 @@ def screen_samples(
     known = as_known(reference, _num_samples(X))
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
-    mode, division_name = (settings.pop(name, None) for name in ("intercept", "multi_class"))
+    mode = settings.pop("intercept", None)
     if mode is None or "kernel" not in settings:
         raise ValueError(
             "kernel and intercept must be named where reference is no estimator; for SVC: "
@@ -185,14 +186,13 @@ def screen_samples(
     X, y = validated(model, X, y)
     if kernel is None or model.kernel != "precomputed":
         _check_features(reference, model)
-    labels = check_labels(X, y, sample_weight, model.class_weight)
-    if labels.present.size > 2 and division_name is None:
+    division: Any = divided_as(model, X, y, sample_weight)
+    if division.n_problems > 1 and "multi_class" not in settings:
         raise ValueError(
             "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is no "
             "estimator."
         )
-    division = divided(labels, division_name)
-    X, kernel = with_kernel(model, X, labels, _gamma(reference, model))
+    X, kernel = with_kernel(model, X, division.labels, _gamma(reference, model))
     problems, lacks = [], []
     for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
         found, lack = _decided(model, division, k, samples, known, tests)
@@ -278,7 +278,7 @@ def _problem_samples(
     for k in range(division.n_problems):
         if samples is None or not isinstance(division, OneVsRest):
             part = of_rows(taking_part, division.rows(k), pairwise)
-            samples = SampleSet(part, kernel, settings, None)
+            samples = SampleSet(part, kernel, settings)
         yield samples.samples(division.signs(k))
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from skscreen import ScreenedSVC
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_labels
-from skscreen.samples.multiclass import divided
+from skscreen.samples.multiclass import OneVsOne, OneVsRest
 from skscreen.svm.solvers.kernel.pairs import ClassPairs, SmallBlocks
 from tests.svm_reference import dual, free_gap, free_optimum, optimum
 from tests.svm_reference import gap as reference_gap
@@ -33,7 +33,8 @@ KERNELS = {
 
 
 def problems(data, labels, kernel, bias, max_iter=None):
-    division = divided(check_labels(data, labels, WEIGHTS[: len(labels)], None), "ovo")
+    known = check_labels(data, labels, WEIGHTS[: len(labels)], None)
+    division = OneVsOne(known) if known.present.size > 2 else OneVsRest(known)
     how = bias or 0.0, bias is None
     blocks = SmallBlocks(data, kernel, division, *how)
     return division, ClassPairs(blocks, division, *how, max_iter)
