@@ -93,11 +93,6 @@ class Box(NamedTuple):
         """Return the beta that belong to slopes, of losses with shifts."""
         return np.clip(g / self.shifts, self.low, self.high)
 
-    def violations(self, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return the sizes of slopes along which samples can move."""
-        rises, falls = beta < self.high, beta > self.low
-        return np.maximum(np.where(rises, gradient, 0.0), np.where(falls, -gradient, 0.0))
-
     def is_free(self, beta: np.ndarray) -> np.ndarray:
         """Return which samples are strictly between their bounds."""
         return (beta > self.low) & (beta < self.high)

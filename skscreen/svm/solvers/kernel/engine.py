@@ -182,12 +182,13 @@ class Engine:
         """Return free samples, violators, and the samples next to the margin, or all."""
         if self.whole or box.shifts.size:
             return np.flatnonzero(box.low < box.high)
-        violations, free = box.violations(point.beta, view.slopes), box.is_free(point.beta)
-        rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
+        slopes, rises, falls = view.slopes, point.beta < box.high, point.beta > box.low
+        violates, free = (rises & (slopes > 0.0)) | (falls & (slopes < 0.0)), rises & falls
+        rank = np.where(violates, -np.abs(slopes), np.abs(slopes))
         rank[free] = -np.inf
         rank[box.low == box.high] = np.inf
         # Violators that are left out come back as gaps that hardly fall.
-        size = max(int(1.5 * free.sum()), int(np.count_nonzero(violations)) // 2)
+        size = max(int(1.5 * free.sum()), int(np.count_nonzero(violates)) // 2)
         return smallest(rank, max(size, _NEAR * self.least // _LEAST))
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double: bool) -> None:
@@ -272,10 +273,11 @@ def choose(
     box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
 ) -> tuple[np.ndarray, float]:
     """Return free samples, the largest violators and those nearest to the margin; and eps."""
-    violations, free = box.violations(beta, slopes), box.is_free(beta)
+    free, rises, falls = box.is_free(beta), beta < box.high, beta > box.low
     n_free = int(np.count_nonzero(free))
     size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
-    worst = violations.max()
+    # The largest slope along which a sample can move.
+    worst = max(slopes.max(where=rises, initial=0.0), -slopes.min(where=falls, initial=0.0))
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
     if box.shifts.size:
         enough = np.sqrt(allowed / (1.0 / box.shifts[free]).sum()) if n_free else 0.0
@@ -285,7 +287,7 @@ def choose(
     eps = min(max(enough, 0.03 * worst), 0.5 * worst)
     # As many that may rise as may fall: with an intercept they move in pairs.
     most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
-    for slope, moves in ((slopes, beta < box.high), (-slopes, beta > box.low)):
+    for slope, moves in ((slopes, rises), (-slopes, falls)):
         rank = np.where(moves, -slope, np.inf)
         rank[free] = -np.inf if n_free < size else -np.abs(slopes[free])
         chosen[smallest(rank, min(most, size))] = True
