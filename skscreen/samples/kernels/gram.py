@@ -83,11 +83,17 @@ class Gram:
         # Overflow is what is checked.
         with np.errstate(over="ignore", invalid="ignore"):
             if kernel.name in ("linear", "poly", "sigmoid"):
-                self.diagonal = square_norms(self.X)
-            if kernel.name in ("poly", "sigmoid"):
-                inner = kernel.gamma * self.diagonal + kernel.coef0
-                self.diagonal = np.tanh(inner) if kernel.name == "sigmoid" else inner**kernel.degree
-            self._check_values()
+                self.diagonal = kernel.of_products(square_norms(self.X))
+            if not np.all(np.isfinite(self.diagonal)):
+                raise ValueError("the kernel has values that are not finite on X")
+            if (largest := self.diagonal.max()) > LARGEST**2:
+                raise ValueError(
+                    f"the kernel has values up to {largest:g} on X, and products above "
+                    f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the "
+                    "kernel"
+                )
+            if not kernel.is_definite:
+                check_definite(self.compute(self._probe, self._probe))
         # An accepted kernel may have a diagonal entry just below zero.
         self.diagonal = np.maximum(self.diagonal, 0.0)
         self._roots = np.sqrt(self.diagonal)
@@ -247,18 +253,6 @@ class Gram:
             # t times exp(-t) is larger than 1.
             return EPS * (d + 4.0 + 2.0 * np.sqrt(largest))
         return 4.0 * EPS * (d + 4.0) * largest
-
-    def _check_values(self) -> None:
-        """Refuse values that are not finite, or too large, and a kernel that is indefinite."""
-        if not np.all(np.isfinite(self.diagonal)):
-            raise ValueError("the kernel has values that are not finite on X")
-        if self.diagonal.max() > LARGEST**2:
-            raise ValueError(
-                f"the kernel has values up to {self.diagonal.max():g} on X, and products above "
-                f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the kernel"
-            )
-        if not self.kernel.is_definite:
-            check_definite(self.compute(self._probe, self._probe))
 
 
 class Places:

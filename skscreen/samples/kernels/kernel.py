@@ -189,7 +189,10 @@ class Kernel:
             for x, y in zip(X.T, Y.T, strict=True):
                 squares += (x[:, None] - y) ** 2
             return np.exp(-self.gamma * squares)
-        inner = X @ Y.T
+        return self.of_products(X @ Y.T)
+
+    def of_products(self, inner: np.ndarray) -> np.ndarray:
+        """Return the values of a kernel of inner products."""
         if self.name == "linear":
             return inner
         inner = self.gamma * inner + self.coef0

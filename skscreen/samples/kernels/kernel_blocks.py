@@ -253,12 +253,30 @@ class RBFBlocks:
         return values, errors + UNIT * (each * weights.sum() + 1.5 * lengths)
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
-        """Write K between samples to the first columns of `out`, a float32 array."""
-        if self._tiles is None:
-            self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
+        """Write K between samples to the first columns of `out`, in its precision."""
+        double = out.dtype == np.float64
+        very_far = double and (self.A.very_far[I].any() or self.B.very_far[J].any())
+        if self._tiles is not None and not very_far:
+            left, right = self._tiles[double]
+
+            def work(parts) -> None:
+                for rows in parts:
+                    loops.write_tiles(
+                        left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
+                    )
+
+            # Whole groups of four rows.
+            in_threads(work, I.size, 128, I.size * J.size, blas=False)
+            if not double:
+                self._replace_far(I, J, out)
+        elif double:
+
+            def use(rows: slice, columns: slice, T: np.ndarray) -> None:
+                out[rows, columns] = T
+
+            self._powers(I, J, use)
         else:
-            self._write(*self._tiles[False], I, J, out)
-            self._replace_far(I, J, out)
+            self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
 
     def between(
         self, left: np.ndarray, right: np.ndarray, I: np.ndarray, J: np.ndarray, out: np.ndarray
@@ -276,18 +294,6 @@ class RBFBlocks:
         in_threads(work, I.size, height, I.size * J.size)
         self._replace_far(I, J, out)
 
-    def _write(self, left: TileRows, right: TileRows, I, J, out: np.ndarray) -> None:
-        """Write K between samples of few entries to the first columns of `out`."""
-
-        def work(parts) -> None:
-            for rows in parts:
-                loops.write_tiles(
-                    left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
-                )
-
-        # Whole groups of four rows.
-        in_threads(work, I.size, 128, I.size * J.size, blas=False)
-
     def _replace_far(self, I, J, out: np.ndarray) -> None:
         """Write what single precision is not good enough for."""
         far_I = np.flatnonzero(self.A.far[I]) if self.A.any_far else ()
@@ -300,15 +306,7 @@ class RBFBlocks:
     def block_double(self, I: np.ndarray, J: np.ndarray) -> np.ndarray:
         """Return K between samples in double precision."""
         out = np.empty((I.size, J.size))
-        near = not (self.A.very_far[I].any() or self.B.very_far[J].any())
-        if self._tiles is not None and near:
-            self._write(*self._tiles[True], I, J, out)
-            return out
-
-        def use(rows: slice, columns: slice, T: np.ndarray) -> None:
-            out[rows, columns] = T
-
-        self._powers(I, J, use)
+        self.block(I, J, out)
         return out
 
     def combine(self, C: np.ndarray) -> np.ndarray:
