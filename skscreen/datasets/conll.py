@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,15 @@ def _refuse_other_columns(sentences: list[list[dict]]) -> None:
     """Raise where columns by default are not as they are called: numbers of words, or labels."""
     name, *others, _ = sentences[0][0]
     numbers = [[row[name] for row in rows] for rows in sentences]
+    if others and _number_sentences(list(chain.from_iterable(numbers))):
+        hint = ""
+        if len(sentences) == 1:
+            hint = " Write an empty line after each, too: there is a single sentence."
+        raise ValueError(
+            f"source seems to number its sentences in the first column, {numbers[0][0]!r} to "
+            f"{numbers[-1][-1]!r}: name the columns by columns=, for instance columns=(None, "
+            f"'word', 'label').{hint}"
+        )
     if max(map(len, numbers)) > 1 and all(_count_on(ids) for ids in numbers):
         raise ValueError(
             f"source seems to number its words in the first column, {numbers[0][:2]}: name the "
@@ -180,6 +189,14 @@ def _refuse_other_columns(sentences: list[list[dict]]) -> None:
                 f"{len(others) + 2}, not in the last one, {labels[0]!r}: name the columns by "
                 "columns=, for instance columns=('word', 'label', None)."
             )
+
+
+def _number_sentences(ids: list[str]) -> bool:
+    """Whether all are whole numbers that stay or rise by one, and most stay."""
+    if not all(number.isdecimal() for number in ids):
+        return False
+    steps = [int(b) - int(a) for a, b in pairwise(ids)]
+    return set(steps) == {0, 1} and 2 * sum(steps) <= len(steps)
 
 
 def _count_on(ids: list[str]) -> bool:
@@ -275,6 +292,13 @@ def _names_by_default(lines: list[str]) -> tuple[str, ...]:
         if _is_break(fields) or line.startswith("#"):
             continue
         if len(fields) not in _COLUMNS:
+            marks = [mark for mark in ",;|" if mark in line]
+            if marks and len(fields) == 1:
+                raise ValueError(
+                    f"line {number} of source has one field, as fields are divided by tabs or "
+                    f"blanks, not by {marks[0]!r}: read the file with pandas.read_csv(file, "
+                    f"sep={marks[0]!r})."
+                )
             raise ValueError(
                 f"line {number} of source has {len(fields)} fields: name them by columns=, for "
                 "instance columns=('id', 'word', None, 'label')."

@@ -111,6 +111,10 @@ def column_names(X: Any) -> np.ndarray | None:
 def as_array(X: Any) -> da.Array:
     """Return a dask array of real numbers, in chunks of whole rows, of a dask array or frame."""
     if is_frame(X):
+        if X.ndim != 2:
+            raise ValueError(
+                f"X must have two dimensions, got a {type(X).__name__}: pass X.to_frame()."
+            )
         kinds = X.dtypes.items()
         wrong = [name for name, dtype in kinds if getattr(dtype, "kind", "O") not in "biuf"]
         if wrong:

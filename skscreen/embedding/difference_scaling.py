@@ -44,7 +44,12 @@ from skscreen.embedding.problem.scale import (
     sides_of,
 )
 from skscreen.embedding.scale_checks import ScaleChecksMixin
-from skscreen.embedding.tools.fitted import answers_after_fit, check_columns_of_fit, learn_columns
+from skscreen.embedding.tools.fitted import (
+    answers_after_fit,
+    check_columns_of_fit,
+    learn_columns,
+    learned_columns,
+)
 from skscreen.embedding.verdict import warn_at_chance, warn_of_pivot, warn_one_sided
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
@@ -422,7 +427,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         """Whether answers agree, 1, 0 or -1, and their weights."""
         if self.model != "difference":
             check_columns_of_fit(self, X)
-            judged = self._conjoint(read_table(X, self.columns), y, sample_weight)
+            table = read_table(X, self.columns, learned=learned_columns(self))
+            judged = self._conjoint(table, y, sample_weight)
             return np.sign(judged.design @ self.coef_).astype(np.int64), judged.weights
         rows, weights, _ = answers_after_fit(self, X, y, sample_weight, response)
         known = (rows < len(self.scale_)).all(axis=1)

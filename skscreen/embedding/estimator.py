@@ -144,7 +144,8 @@ class OrdinalEmbedding(
         they occur, sorted.
     columns : list or None, default=None
         Columns of X that hold the objects, in their order, by label or by number. None takes all,
-        and refuses X if one of them seems to hold something else.
+        and refuses X if one of them seems to hold something else. After a fit of a frame, arrays
+        have all columns of the frame, or these alone.
     odd : label, int or None, default=None
         With ``loss="oddoneout"`` and without y, the column of the odd one; None is the first.
     pivot : label, int or None, default=None

@@ -114,6 +114,10 @@ def test_columns_are_names(columns):
         ("O a\nB-X b\n\nO c\n", r"labels, as 'O', in the first column, .*\('label', 'word'\)"),
         ("# x\n1\ta\tB-X\tO\n2\tb\tO\tO\n\n1\tc\tO\tO\n", r"number its words .*\('id', 'word', 'l"),
         ("7 a O\n8 b B-X\n\n9 c O\n", "number its words in the first column, .'7', '8'.: name the"),
+        ("1 a O\n1 b O\n1 c O\n2 d B-X\n", "number its sentences .*, '1' to '2': name .* single"),
+        ("1\ta\tO\n1\tb\tO\n\n2\tc\tO\n", r"number its sentences .*\(None, 'word', 'label'\).$"),
+        ("word,tag\na,O\n", r"by tabs or blanks, not by ',': read .*sep=','"),
+        ("a;O\nb;B-X\n", r"tabs or blanks, not by ';'"),
         ("a O DT\nb B-X NN\n", "labels, as 'O', in column 2 of 3, not in the last one, 'DT'"),
         ("a O .98\nb B-X .87\n", r"column 2 of 3, .* columns=\('word', 'label', None\)"),
         (b"a O\n", r"got bytes: pass source\.decode"),
@@ -134,6 +138,8 @@ def test_numbers_and_spans_may_stand_where_they_belong():
     # Not each sentence counts on, or there are no more words to count.
     for text in ("1 O\n2 O\n\n1 O\n3 O\n", "1 O\n\n2 O\n", "\xb2 O\n\xb3 O\n"):
         assert len(load_conll(text)[0][0]) >= 1
+    for text in ("3 CD O\n3 CD O\n5 CD O\n", "3 CD O\n3 CD O\n4 CD O\na DT O\n", "1 O\n1 O\n2 O\n"):
+        assert load_conll(text)[0][0][0]["word"] in "13"
     assert load_conll("a DT B-NP\nb NN I-NP\n")[1][0].tolist() == ["B-NP", "I-NP"]
 
 

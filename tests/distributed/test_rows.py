@@ -129,6 +129,7 @@ MIXED = np.where(y == 1, "yes", y.astype(object))
     [
         (FRAME[["a", "word"]], y, r"its columns \['word'\] do not; leave them out"),
         (COLUMNS.assign(e=FRAME.a.where(FRAME.a > 0.0)), y, "X has NaN or infinity in its block"),
+        (FRAME.a, FRAME.y, r"X must have two dimensions, .* pass X.to_frame\(\)"),
         (1e200 * ROWS, y, "products of lengths above 1e.40 may overflow. Rescale X"),
         (ROWS, LABELS[:, None], r"an entry for each row of X; got shape \(90, 1\)"),
         (ROWS, da.from_array(np.where(y, "yes", None), chunks=30), "y has .* missing labels"),

@@ -417,6 +417,32 @@ def test_score_says_which_reading_of_y_the_fit_found():
         told.fit(trials, by_object)
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_arrays_have_the_columns_of_the_frame_of_the_fit(shuffled):
+    order = ["third", "who", "second", "first"] if shuffled else ["first", "second", "third", "who"]
+    names = np.array([f"object {k}" for k in range(N)])[T]
+    columns = ["first", "second", "third"]
+    frame = pd.DataFrame(names, columns=columns).assign(who="a")[order]
+    model = OrdinalEmbedding(columns=columns, random_state=0).fit(frame)
+    expected = model.predict(frame)
+    for answers in (names, names.tolist(), frame.to_numpy()):
+        np.testing.assert_array_equal(model.predict(answers), expected)
+    chosen = ["third"] * len(names)
+    assert model.score(names, chosen) == model.score(frame, chosen)
+    reverse = model.predict(names[:, [0, 2, 1]], result_format="list-order")
+    np.testing.assert_array_equal(reverse, model.predict(names, result_format="list-order"))
+    new = [["new", *names[0, 1:]], ["new", *names[1, 1:]]]
+    placed = model.place(pd.DataFrame(new, columns=columns))
+    np.testing.assert_array_equal(model.place(new), placed)
+
+
+def test_arrays_whose_columns_may_have_either_of_two_orders_are_refused():
+    frame = pd.DataFrame(T, columns=["third", "first", "second"])
+    model = OrdinalEmbedding(columns=["first", "second", "third"], random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="columns must name columns of X"):
+        model.predict(T)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -508,8 +534,11 @@ def test_objects_have_an_order(objects):
 
 def test_two_ways_to_write_an_accent_are_told():
     names = np.array(["\u00e9t\u00e9", "e\u0301te\u0301", *NAMES[2:]])
-    with pytest.warns(UserWarning, match="differ in spaces or capitals only"):
+    with pytest.warns(UserWarning, match=r"Unicode form of accents only .*normalize\('NFC'"):
         OrdinalEmbedding(random_state=0).fit(names[T])
+    answers = np.where(T[:, 1] == 0, names[1], NAMES[T[:, 1]])
+    with pytest.raises(ValueError, match="They differ in the Unicode form of accents only"):
+        OrdinalEmbedding().fit(NAMED.replace(NAMES[0], names[0]), answers)
 
 
 def test_errors_of_a_frame_of_points_are_by_name():

@@ -69,6 +69,8 @@ class Layout(NamedTuple):
     # Whether 0 in y is known to be the reverse of 1, as in files of MLDS, where 0 and 1 are also
     # the first and the second pair.
     zero_is_no: bool = False
+    # Labels of the columns of the fit, if any, once there is one; an array has none of its own.
+    learned: list | None = None
 
     @classmethod
     def of(cls, model: Any, response: str | None = None) -> "Layout":
@@ -113,7 +115,7 @@ def read_columns(
         if y is not None:
             raise ValueError("y must be None with a tensor of answers, which holds the responses.")
         return table, counts, Layout(response="count")
-    table = read_table(X, layout.columns)
+    table = read_table(X, layout.columns, learned=layout.learned)
     refuse_header(table)
     if declared is not None and layout.columns is None:
         leads = y is None if layout.choice else table.codes.shape[1] == 3

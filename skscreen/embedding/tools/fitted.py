@@ -40,10 +40,20 @@ def check_columns_of_fit(model: Any, X: Any) -> None:
         _check_feature_names(model, X, reset=False)
 
 
+def learned_columns(model: Any) -> list:
+    """Return the labels of the columns of a fit, none if these were no strings."""
+    return list(getattr(model, "feature_names_in_", []))
+
+
+def layout_after_fit(model: Any, response: str | None = None) -> Layout:
+    """Return what an estimator was told, and what it has learned of the columns."""
+    return Layout.of(model, response)._replace(learned=learned_columns(model))
+
+
 def answers_after_fit(
     model: Any, X: Any, y: Any, sample_weight: Any, response: str, *, strangers: bool = True
 ) -> Answers:
     """Read answers about the objects of a fit, by their positions in it; strangers beyond them."""
     check_columns_of_fit(model, X)
-    layout = Layout.of(model, response)
+    layout = layout_after_fit(model, response)
     return read_answers(X, y, sample_weight, layout, objects=model.objects_, strangers=strangers)

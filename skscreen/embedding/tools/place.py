@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
+from skscreen.embedding.problem.answers import Answers, learn_answers, usable_answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.problem.reading.objects import add_objects
-from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit
+from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit, layout_after_fit
 from skscreen.fitting.warning import warn_user
 
 
@@ -62,7 +62,7 @@ class PlaceMixin(Fitted):
         """
         check_is_fitted(self)
         check_columns_of_fit(self, X)
-        layout = Layout.of(self, self.response_)
+        layout = layout_after_fit(self, self.response_)
         answers, objects, _ = learn_answers(X, y, sample_weight, layout, self.objects_, add_objects)
         answers = usable_answers(answers)
         known = np.flatnonzero(self.compared_)

@@ -9,14 +9,14 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
-from skscreen.embedding.problem.answers import Layout, check_total, is_tensor, read_trials
+from skscreen.embedding.problem.answers import check_total, is_tensor, read_trials
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.problem.reading.objects import are_positions
 from skscreen.embedding.solvers.convex import certify
 from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
-from skscreen.embedding.tools.fitted import Fitted, answers_after_fit
+from skscreen.embedding.tools.fitted import Fitted, answers_after_fit, layout_after_fit
 from skscreen.fitting.warning import warn_user
 
 
@@ -84,7 +84,7 @@ class PredictMixin(Fitted):
             raise ValueError("X must name objects of the fit for result_format='tensor-count'.")
         if result_format == "list-order" and not is_tensor(X):
             # With the names of strangers, too.
-            rows = read_trials(X, None, Layout.of(self)).named()
+            rows = read_trials(X, None, layout_after_fit(self)).named()
         rows, responses = in_format(rows, agree > 0, result_format, len(self.embedding_))
         return rows if responses is None else responses
 

@@ -190,13 +190,20 @@ def plain(name: Any) -> Any:
     return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
 
 
+def what_differs(one: str, other: str) -> str:
+    """Return in what names differ that are alike; those of files of a Mac in what none can see."""
+    if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other):
+        return "the Unicode form of accents only (unicodedata.normalize('NFC', name) unites them)"
+    return "spaces or capitals only"
+
+
 def warn_alike(names: np.ndarray, what: str = "objects") -> None:
-    """Warn about names that differ in nothing but spaces and capitals."""
+    """Warn about names that differ in nothing but spaces, capitals and ways to write an accent."""
     seen: dict[Any, Any] = {}
     for name in names.tolist():
         if (other := seen.setdefault(plain(name), name)) is not name:
             warn_user(
-                f"The {what} {other!r} and {name!r} differ in spaces or capitals only, and are "
+                f"The {what} {other!r} and {name!r} differ in {what_differs(other, name)}, and are "
                 f"taken as two {what}."
             )
             return

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from skscreen.embedding.problem.reading.objects import find, plain
+from skscreen.embedding.problem.reading.objects import find, plain, what_differs
 from skscreen.embedding.problem.reading.table import (
     CODES,
     Table,
@@ -238,8 +238,9 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
         shown = table.names[table.codes[row, options]].tolist()
         said = y.names.tolist()[y.codes[row, 0]]
         hint = _other_loss(y, table, options)
-        if said not in shown and plain(said) in map(plain, shown):
-            hint = " They differ in spaces or capitals only." + hint
+        if said not in shown and plain(said) in (plains := [*map(plain, shown)]):
+            like = shown[plains.index(plain(said))]
+            hint = f" They differ in {what_differs(like, said)}." + hint
         raise Unreadable(
             "y must name one of the objects that can be chosen in its row of X, which names each "
             f"once; row {row} has {shown} and y {said!r}{f', as {more} rows more' * (more > 0)}."

@@ -23,8 +23,13 @@ class Table(NamedTuple):
     labels: list  # of the columns
 
 
-def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
-    """Read an array, a frame or rows of anything hashable; of the columns those given, or all."""
+def read_table(
+    X: Any, columns: Any = None, input_name: str = "X", learned: list | None = None
+) -> Table:
+    """Read an array, a frame or rows of anything hashable; of the columns those given, or all.
+
+    After a fit, `learned` are the labels of its columns, if they had any: of arrays, too.
+    """
     X = _rows_of(X, input_name)
     # Rows may be lists.
     values = _from_rows(X, input_name) if isinstance(X, list | tuple) else as_cells(X)
@@ -34,6 +39,8 @@ def read_table(X: Any, columns: Any = None, input_name: str = "X") -> Table:
     labels = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
     _refuse_repeated(labels, input_name)
     if columns is not None:
+        if learned is not None and not hasattr(X, "columns"):
+            labels = _labels_of_array(columns, labels, learned)
         places = column_places(columns, labels)
         values, labels = values[:, places], [labels[place] for place in places]
     codes, names, missing = _factorised(values, input_name)
@@ -95,6 +102,15 @@ def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
         f"{input_name} has a missing answer, {what}, in row {row}{where}, and in {count} of "
         f"{len(cells)} rows in all: leave these rows out of X, and of y and weights."
     )
+
+
+def _labels_of_array(columns: Any, labels: list, learned: list) -> list:
+    """Return labels for an array after a fit: it has all columns of the fit, or the objects."""
+    if np.ndim(columns) != 1 or all(isinstance(column, Integral) for column in columns):
+        return labels
+    ways = [way for way in (learned, list(columns)) if len(way) == len(labels)]
+    # In one of two orders neither is taken.
+    return ways[0] if ways and ways[0] == ways[-1] else labels
 
 
 def column_places(columns: Any, labels: list) -> list[int]:
