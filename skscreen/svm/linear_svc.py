@@ -56,7 +56,8 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Largest number of steps for each problem. None means limits that ordinary data do not reach.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
-        the dict. "balanced" gives all classes the same total weight.
+        the dict. "balanced" gives all classes the same total weight. They count in all problems
+        of more than two classes, where `LinearSVC` gives the samples of the rest the weight 1.
     store : str, path, Store or None, default=None
         A folder for solutions, from which fits with another C start; see `ScreenedSVC`.
     n_jobs : int or None, default=None

@@ -135,3 +135,21 @@ def test_fits_with_other_weights_or_another_C_are_sound_references():
             expect_right(found, low, high)
     # Such dual variables are those of another C.
     assert screen_samples(X, LABELS, 1.2, reference=changed).rate_ > 0.3
+
+
+def test_class_weights_that_differ_from_problem_to_problem_are_refused():
+    """`LinearSVC` weighs the rest of a class by 1; each of its problems is screened by itself."""
+    Z, y = WINE
+    factors = {0: 3.0, 1: 1.0, 2: 0.5}
+    reference = LinearSVC(class_weight=factors, loss="hinge", tol=1e-8, max_iter=10**6).fit(Z, y)
+    with pytest.raises(ValueError, match=r"problems one by one: screen_samples\(X, y == c"):
+        screen_samples(Z, y, 1.1, reference=reference)
+    for c, factor in factors.items():
+        w, own = np.where(y == c, factor, 1.0), y == c
+        single = LinearSVC(loss="hinge", tol=1e-8, max_iter=10**6).fit(Z, own, sample_weight=w)
+        np.testing.assert_allclose(single.coef_[0], reference.coef_[c], atol=1e-3)
+        assert screen_samples(Z, own, 1.1, reference=single, sample_weight=w).rate_ > 0.5
+    # Of two classes each sample has one weight.
+    two = y < 2
+    reference = LinearSVC(class_weight=factors, loss="hinge", tol=1e-8).fit(Z[two], y[two])
+    assert screen_samples(Z[two], y[two], 1.1, reference=reference).rate_ > 0.5

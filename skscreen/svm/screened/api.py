@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import _num_samples
 
@@ -192,6 +193,8 @@ def screen_samples(
             "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is no "
             "estimator."
         )
+    if division.labels.present.size > 2 and class_weight is None:
+        _refuse_weights_of_rest(reference)
     X, kernel = with_kernel(model, X, division.labels, _gamma(reference, model))
     problems, lacks = [], []
     for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
@@ -242,6 +245,17 @@ def _of_reference(reference) -> dict:
             "samples are not decided here; fit it with multi_class='ovr'."
         )
     return out
+
+
+def _refuse_weights_of_rest(reference) -> None:
+    """Refuse class weights that samples have in the problem of their own class alone."""
+    if isinstance(reference, LinearSVC) and reference.class_weight is not None:
+        raise ValueError(
+            "reference has class_weight for more than two classes, which LinearSVC gives samples "
+            "in the problem of their own class only, and 1 in those of the others. Screen these "
+            "problems one by one: screen_samples(X, y == c, C, reference=LinearSVC().fit(X, y == c,"
+            " sample_weight=w), sample_weight=w) with w = np.where(y == c, class_weight[c], 1.0)."
+        )
 
 
 def _check_features(reference, model: ScreenedSVC) -> None:
