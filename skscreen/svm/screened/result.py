@@ -132,7 +132,8 @@ class SampleScreening:
         samples that are no part of a problem.
     kept_ : ndarray
         Indices of the samples that are not proved to be 0 in every problem. Any solver of the same
-        problem finds on these alone what it finds on all.
+        problem finds on these alone what it finds on all; gamma "scale" and class weights
+        "balanced" are others for fewer samples, so pass the numbers that they are for all.
     C : float
     kernel_ : str
     gamma_ : float
