@@ -15,7 +15,11 @@ import numpy as np
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import Layout, read_columns, read_trials
 from skscreen.embedding.problem.reading.objects import refuse_codes
-from skscreen.embedding.problem.reading.responses import check_response, read_choices
+from skscreen.embedding.problem.reading.responses import (
+    check_response,
+    read_choices,
+    refuse_other_order,
+)
 from skscreen.embedding.problem.reading.table import (
     Table,
     column_place,
@@ -203,9 +207,9 @@ def triplets_from_ranking(
     names = _in_front(table, np.full((n_trials, 1), lead))
     if ranks is None:
         return _rows(names, [(0, j, k) for j in range(1, width) for k in range(j + 1, width)])
-    values = read_numbers(
-        ranks, [label for place, label in enumerate(table.labels) if place != lead]
-    )
+    labels = [label for place, label in enumerate(table.labels) if place != lead]
+    refuse_other_order(ranks, labels, "ranks")
+    values = read_numbers(ranks, labels)
     if values is None or _are_booleans(ranks):
         raise ValueError(
             "ranks must hold numbers, NaN where there is none; convert strings, as ranks.astype("

@@ -305,6 +305,18 @@ def test_votes_and_ranks_go_by_the_labels_of_their_objects():
         triplets_from_votes(X, [[1, np.nan, 0], [1, 0, 0]])
 
 
+@pytest.mark.parametrize("word", ["c{}_rank", "rank{}", "r_{}"])
+def test_ranks_whose_labels_say_another_order_are_refused(word):
+    table = pd.DataFrame(RANKED, columns=["ref", "c1", "c2", "c3", "c4"])
+    ranks = pd.DataFrame(RANKS, columns=[word.format(k) for k in (1, 2, 3, 4)])
+    expected = triplets_from_ranking(table, RANKS).tolist()
+    assert triplets_from_ranking(table, ranks).tolist() == expected
+    moved = ranks[[word.format(k) for k in (3, 1, 2, 4)]]
+    with pytest.raises(ValueError, match="ranks must have its columns in the order") as refused:
+        triplets_from_ranking(table, moved)
+    assert f"Pass ranks[{list(ranks)}]" in str(refused.value)
+
+
 def test_selections_and_central_objects_by_ids_from_1():
     nearest = RANKED[:, 1:3]
     rows = triplets_from_multiselect(RANKED, nearest)

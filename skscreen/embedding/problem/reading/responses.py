@@ -1,5 +1,6 @@
 """What y says: which of the options of each trial was chosen."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -289,7 +290,7 @@ def _count(y: Table, table: Table, options: list[int]) -> Choices:
 def _votes(y, table: Table, options: list[int]) -> Choices:
     """Votes for each option."""
     labels = [table.labels[option] for option in options]
-    _refuse_other_order(list(getattr(y, "columns", [])), labels)
+    refuse_other_order(y, labels, "y")
     votes = read_numbers(y, labels)
     shape = len(table.codes), len(options)
     # Written such that NaN is out of range.
@@ -304,20 +305,33 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
     return Choices(rows, np.array(options)[columns], votes[rows, columns])
 
 
-def _refuse_other_order(given: list, labels: list) -> None:
-    """Raise where labels of votes are other words for those of the objects, in another order."""
+def refuse_other_order(values: Any, labels: list, input_name: str) -> None:
+    """Raise where columns of votes or ranks are called as those of objects in another order are."""
+    given = list(getattr(values, "columns", []))
     if set(given) == set(labels) or not all(isinstance(one, str) for one in (*given, *labels)):
         return
-    words = [one.casefold() for one in given]
-    places = []
-    for label in map(str.casefold, labels):
-        like = [k for k, word in enumerate(words) if label in word or label.startswith(word)]
-        places += like if len(like) == 1 else []
-    if sorted(places) == list(range(len(given))) and places != sorted(places):
-        raise ValueError(
-            f"y must have columns of votes in the order of the objects, {labels}; got {given}. "
-            f"Pass y[{[given[place] for place in places]}]."
-        )
+    for alike in (_shares_word, _shares_numbers):
+        places = []
+        for label in labels:
+            like = [k for k, word in enumerate(given) if alike(label, word)]
+            places += like if len(like) == 1 else []
+        if sorted(places) == list(range(len(given))) and places != sorted(places):
+            raise ValueError(
+                f"{input_name} must have its columns in the order of the objects, {labels}; got "
+                f"{given}. Pass {input_name}[{[given[place] for place in places]}]."
+            )
+
+
+def _shares_word(label: str, word: str) -> bool:
+    """Whether a label is part of a word, "first" of "votes_first", or begins with it."""
+    label, word = label.casefold(), word.casefold()
+    return label in word or label.startswith(word)
+
+
+def _shares_numbers(label: str, word: str) -> bool:
+    """Whether the numbers in a label are those in a word, as in "c2" and "rank2"."""
+    numbers = re.findall(r"\d+", label)
+    return bool(numbers) and numbers == re.findall(r"\d+", word)
 
 
 # The readings of y that can be asked for, and what each takes.
