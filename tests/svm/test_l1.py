@@ -249,6 +249,57 @@ def test_weights_of_losses_that_differ_by_nine_orders():
     assert_allclose(found.primal, problem.value, rtol=1e-3)
 
 
+def unequal_columns(n, d, seed):
+    """Return samples with columns of scales from 1e-5 to 1e5, and signs."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d))
+    signs = np.where(rows[:, :5].sum(axis=1) + rng.normal(size=n) > 0.0, 1.0, -1.0)
+    return rows * 10.0 ** rng.uniform(-5, 5, d), signs
+
+
+def test_sparse_rows_that_are_filled_are_solved_as_dense_ones():
+    rows, signs = unequal_columns(60, 40, 0)
+    dense, filled = (
+        ScreenedLinearSVC(penalty="l1").fit(X, signs) for X in (rows, sparse.csr_array(rows))
+    )
+    assert_array_equal(filled.coef_, dense.coef_)
+    assert filled.n_iter_ == dense.n_iter_ < 100
+
+
+def test_small_features_beside_large_ones_move():
+    """Newton's model, damped by the mean of all features, ended at a gap of 3e-6."""
+    rows, signs = unequal_columns(200, 40, 1)
+    found = L1Problem(np.asfortranarray(rows), signs, np.ones(200)).solve(100.0, 1e-6, 200)
+    assert found.relative_gap <= 1e-6
+
+
+def test_sweeps_that_crawl_give_way_to_working_sets():
+    """Sweeps over columns of unequal size took 23,000 steps, or had a gap of 1 after 100,000."""
+    rows, signs = unequal_columns(40, 160, 0)
+    some = np.random.default_rng(9).random(rows.shape) < 0.3
+    found = L1Problem(sparse.csc_array(rows * some), signs, np.ones(40)).solve(1.0, 1e-6, 2000)
+    assert found.relative_gap <= 1e-6
+
+
+def test_weights_of_losses_that_differ_by_ten_orders_take_few_steps():
+    """Damped steps met one loss after the other: 100,000 of them left a gap of 0.7."""
+    Z = np.array(
+        [
+            [0.74, -0.23, -0.86, -0.32, 0.04, 0.18, -0.2, 0.81, 1.54, 1.0, 1.0],
+            [-0.31, 0.07, 0.35, 0.25, -1.06, -1.45, 0.1, 1.47, 0.28, 0.87, 1.0],
+            [0.2, 0.11, -0.98, 1.3, -0.79, 0.37, 0.17, -1.26, 0.47, -0.8, 1.0],
+            [1.25, 0.81, -0.24, -0.34, -0.12, 0.74, -0.05, 2.06, -1.26, 0.28, 1.0],
+            [2.13, -2.18, -0.46, 0.43, -1.78, 1.12, -1.91, 0.08, -0.26, -0.93, 1.0],
+            [2.48, -1.05, 2.08, 0.79, 1.82, 0.05, -0.8, -0.16, 1.62, -1.72, 1.0],
+            [0.46, 1.02, 0.1, -0.97, 1.01, 0.73, 1.23, 1.15, -1.05, -0.32, 1.0],
+        ],
+        order="F",
+    )
+    signs = np.array([-1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+    c = np.array([2e6, 2.0, 4e-4, 1e-3, 2e1, 3e6, 9e1])
+    assert L1Problem(Z, signs, c).solve(1.0, 1e-6, 1000).relative_gap <= 1e-6
+
+
 @pytest.mark.slow
 def test_sweeps_that_stand_still_give_way_to_the_whole_model():
     """Steps of the weights in use ended at a gap of 7e-3 here, and on w8a at C = 100 at .85."""

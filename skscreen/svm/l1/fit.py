@@ -28,6 +28,9 @@ class L1Fits:
         if model.fit_intercept:
             column = np.full((X.shape[0], 1), scale)
             X = sparse.hstack([X, column]) if sparse.issparse(X) else np.hstack([X, column])
+        if sparse.issparse(X) and 2 * X.nnz > X.shape[0] * X.shape[1]:
+            # Columns that are mostly filled have nothing of the cheapness of sparse ones.
+            X = X.toarray()
         X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
         largest = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0))
         if largest > LARGEST:

@@ -118,7 +118,7 @@ class L1Problem:
         c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
         w = np.zeros(d) if start is None else start.w.copy()
         zero, n_iter, failures = np.zeros(d, bool), 0, 0
-        last, least, growth = np.inf, np.inf, 1
+        last, least, halved, slow, growth = np.inf, np.inf, np.inf, 0, 1
         best: _Found | None = None
         at_first: np.ndarray | None = None
         sweeps: _Sweeps | None = None
@@ -152,6 +152,11 @@ class L1Problem:
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
             left, last = found.gap / last, found.gap
+            slow = slow + 1 if best.gap > 0.5 * halved else 0
+            halved = halved if slow else best.gap
+            if slow == 100 and sparse.issparse(self._X) and d <= 4 * _FEW:
+                # Sweeps and single steps only crawl on features of very unequal size.
+                self._X = self._X.toarray(order="F")
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
                 if failures == 3:
@@ -171,10 +176,11 @@ class L1Problem:
                 continue
             index = _working_set(w, scaled, norms, zero, size)
             inner = max(0.05 * found.gap, 0.3 * tol * found.primal)
-            n_iter += self._on_set(index, w, c, inner, max_iter - n_iter)
+            unequal = failures > 0 or slow >= 5
+            n_iter += self._on_set(index, w, c, inner, max_iter - n_iter, unequal)
 
-    def _on_set(self, index, w, c, gap: float, most: int) -> int:
-        """Solve on some features to an absolute gap; changes w; returns the steps."""
+    def _on_set(self, index, w, c, gap: float, most: int, unequal: bool) -> int:
+        """Solve on some features to an absolute gap; changes w; returns the steps; see `_model`."""
         Z, x = self.columns(index), w[index]
         margins, damping, steps = Z @ x, _DAMPING, 0
         least, lost = np.inf, 0
@@ -189,7 +195,7 @@ class L1Problem:
             missing = primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0]
             if missing <= gap or lost == 3:
                 break
-            damping *= _newton_step(Z, c, gradient, x, margins, primal, damping)
+            damping *= _newton_step(Z, c, gradient, x, margins, primal, damping, unequal)
             steps += 1
             if damping > 1e3:
                 # No step of the model leads downhill.
@@ -281,8 +287,11 @@ def _working_set(w, scaled, norms, zero, size: int) -> np.ndarray:
     return np.sort(np.argpartition(distance, max(size - 1, 0))[:size])
 
 
-def _model(Z, c, inside, damping: float) -> np.ndarray:
-    """Return the second derivatives of the losses `inside` (indices), made positive definite."""
+def _model(Z, c, inside, damping: float, unequal: bool = False) -> np.ndarray:
+    """Return the second derivatives of the losses `inside` (indices), made positive definite.
+
+    Features of `unequal` size are damped each by its own, or small ones would not move at all.
+    """
     roots = np.sqrt(2.0 * c[inside])
     if sparse.issparse(Z):
         rows = sparse.csr_array(Z)[inside]
@@ -295,7 +304,8 @@ def _model(Z, c, inside, damping: float) -> np.ndarray:
         H = rows.T @ rows
     # More features than samples with a loss have no unique minimum.
     diagonal = H.diagonal().copy()
-    H[np.diag_indices_from(H)] += damping * np.maximum(diagonal, diagonal.mean())
+    some = diagonal == 0.0 if unequal else diagonal < diagonal.mean()
+    H[np.diag_indices_from(H)] += damping * np.where(some, diagonal.mean(), diagonal)
     return H
 
 
@@ -309,19 +319,22 @@ class _Move:
     primal: float
 
 
-def _newton_step(Z, c, gradient, x, margins, primal: float, damping: float) -> float:
+def _newton_step(
+    Z, c, gradient, x, margins, primal: float, damping: float, unequal: bool = False
+) -> float:
     """Take a Newton step; changes x and margins; returns a factor for the damping of the next."""
     # As exact as the violation is now, but for a factor.
     tol = 0.03 * _violation(x, gradient)
     inside, slopes = margins < 1.0, gradient
     best = _Move(x, margins, 0.0, primal)
     while True:
-        target = _least_of_model(_model(Z, c, np.flatnonzero(inside), damping), slopes, x, tol)
+        H = _model(Z, c, np.flatnonzero(inside), damping, unequal)
+        target = _least_of_model(H, slopes, x, tol)
         move = _shortened(target - x, Z @ (target - x), c, gradient, x, margins, primal)
         best = move if move.primal <= best.primal else best
         # A loss that is 0 at x and starts within the step cuts it short: the model has to know it.
-        starting = ~inside & (margins + move.change < 1.0)
-        if move.length >= 1e-3 or not starting.any():
+        starting, enough = ~inside & (margins + move.change < 1.0), 1.0 if unequal else 1e-3
+        if move.length >= enough or not starting.any():
             break
         inside |= starting
         slopes = -(Z.T @ np.where(inside, 2.0 * c * (1.0 - margins), 0.0))
