@@ -93,10 +93,6 @@ class Box(NamedTuple):
         """Return the beta that belong to slopes, of losses with shifts."""
         return np.clip(g / self.shifts, self.low, self.high)
 
-    def is_free(self, beta: np.ndarray) -> np.ndarray:
-        """Return which samples are strictly between their bounds."""
-        return (beta > self.low) & (beta < self.high)
-
     def balanced(self, beta: np.ndarray) -> np.ndarray:
         """Return a point of the box whose sum is zero, up to rounding errors, if b is free."""
         if not self.free or beta.sum() == 0.0:

@@ -112,42 +112,36 @@ class Engine:
         return Point(beta, *self.scores(index, beta, index), exact)
 
     def improve(
-        self, index: np.ndarray, box: Box, point: Point, tol: float, screen: Screen | None = None
+        self,
+        index: np.ndarray,
+        box: Box,
+        point: Point,
+        tol: float,
+        screen: Screen | None = None,
+        certified: bool = False,
     ) -> View:
-        """Improve a point on some samples to a relative gap as scores show it, errors or not."""
-        view, before, least = box.view(point.beta, point.f), None, np.inf
-        screened_at, whole = view.gap, self.whole
+        """Improve a point on some samples to a relative gap, as scores show it or `certified`."""
+        double, before, least, screened_at = self.whole or certified, None, np.inf, 0.0
         for _ in range(_PASSES):
-            most = least * (_SLOW if whole else _STALLED)
-            if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, whole):
+            # A certificate knows which samples add to the gap.
+            parts = None
+            if certified:
+                view, parts = self.certify(box, point)
+            else:
+                view = box.view(point.beta, point.f)
+            most = least * (_SLOW if double else _STALLED)
+            if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, double):
                 break
             # Where the gap is a quarter of that at the start or the last screening.
-            if screen is not None and view.gap <= 0.25 * screened_at:
+            if before is None:
+                screened_at = view.gap
+            elif screen is not None and view.gap <= 0.25 * screened_at:
                 screened_at, box = view.gap, screen(box, point, view)
             before, least = view, min(least, view.gap)
-            U = self._near(box, point, view)
+            U = self._near(box, point, view, parts)
             if U.size == 0:
                 break
-            self._pass(index, box, point, view, U, tol, whole)
-            view = box.view(point.beta, point.f)
-        return view
-
-    def finish(self, box: Box, point: Point) -> View:
-        """Bring a point on all samples to the tolerance, and return its certificate."""
-        before, least, everyone = None, np.inf, np.arange(box.target.size)
-        for _ in range(_PASSES):
-            view, parts = self.certify(box, point)
-            if view.gap <= self.tol * abs(view.primal):
-                break
-            if self._halts(box, view, before, _SLOW * least, True):
-                break
-            before, least = view, min(least, view.gap)
-            J = np.flatnonzero(
-                (self.whole | (parts > 0.0) | box.is_free(point.beta)) & (box.low < box.high)
-            )
-            if J.size == 0:
-                break
-            self._pass(everyone, box, point, view, J, self.tol, double=True)
+            self._pass(index, box, point, view, U, tol, double)
         return view
 
     def certify(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
@@ -178,15 +172,19 @@ class Engine:
         self.memory, self.known = np.empty(0), np.empty(0, np.int64)
         return False
 
-    def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
-        """Return free samples, violators, and the samples next to the margin, or all."""
-        if self.whole or box.shifts.size:
-            return np.flatnonzero(box.low < box.high)
+    def _near(self, box: Box, point: Point, view: View, parts: np.ndarray | None) -> np.ndarray:
+        """Return U: free samples, and violators and the next to the margin, or what has `parts`."""
+        moves = box.low < box.high
+        if self.whole or (parts is None and box.shifts.size):
+            return np.flatnonzero(moves)
         slopes, rises, falls = view.slopes, point.beta < box.high, point.beta > box.low
-        violates, free = (rises & (slopes > 0.0)) | (falls & (slopes < 0.0)), rises & falls
+        free = rises & falls
+        if parts is not None:
+            return np.flatnonzero(((parts > 0.0) | free) & moves)
+        violates = (rises & (slopes > 0.0)) | (falls & (slopes < 0.0))
         rank = np.where(violates, -np.abs(slopes), np.abs(slopes))
         rank[free] = -np.inf
-        rank[box.low == box.high] = np.inf
+        rank[~moves] = np.inf
         # Violators that are left out come back as gaps that hardly fall.
         size = max(int(1.5 * free.sum()), int(np.count_nonzero(violates)) // 2)
         return smallest(rank, max(size, _NEAR * self.least // _LEAST))
@@ -273,7 +271,8 @@ def choose(
     box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
 ) -> tuple[np.ndarray, float]:
     """Return free samples, the largest violators and those nearest to the margin; and eps."""
-    free, rises, falls = box.is_free(beta), beta < box.high, beta > box.low
+    rises, falls = beta < box.high, beta > box.low
+    free = rises & falls
     n_free = int(np.count_nonzero(free))
     size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
     # The largest slope along which a sample can move.

@@ -22,14 +22,15 @@ def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> P
     index, part = _some(order, box, sizes[0])
     point = engine.point(index, np.clip(np.zeros(sizes[0]), part.low, part.high))
     for size in sizes[1:]:
-        view, free = engine.improve(index, part, point, 3e-2), part.is_free(point.beta)
+        view = engine.improve(index, part, point, 3e-2)
+        n_free = np.count_nonzero((part.low < point.beta) & (point.beta < part.high))
         chosen, part = _some(order, box, size)
-        point = _carried(engine, index, point, view.b, chosen, part, free)
+        point = _carried(engine, index, point, view.b, chosen, part, n_free)
         index = chosen
     return point
 
 
-def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free) -> Point:
+def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, n_free) -> Point:
     """Return a point on new samples, which include those of the level before, `index`."""
     f, errors = engine.scores(index, point.beta, new)
     g = box.target - f - b
@@ -44,7 +45,7 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
         beta = box.balanced(beta)
         values, more = engine.scores(new, beta, new, before=same)
         return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
-    size = min(max(3 * np.count_nonzero(free), 300), engine.least, new.size) - 1
+    size = min(max(3 * n_free, 300), engine.least, new.size) - 1
     band = max(np.partition(np.abs(g), size)[size], 1e-12)
     # The sum is what a penalised intercept is a multiple of.
     total = float(point.beta.sum()) if box.free or engine.square_bias else None

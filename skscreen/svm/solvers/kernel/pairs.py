@@ -261,7 +261,7 @@ def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit:
     engine = Engine(values, bias, values.diagonal + bias, limit, tol, least=300)
     point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, (1000,))
     engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
-    found = engine.finish(box, point)
+    found = engine.improve(everyone, box, point, tol, certified=True)
     beta[:] = point.beta
     return found.b, found.gap, found.primal, engine.n_steps
 

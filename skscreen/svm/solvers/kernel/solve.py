@@ -137,7 +137,7 @@ class _Problem:
         enough = max(0.5 * self.tol, 0.0 if engine.whole else DIGITS)
         screen = self._screen if screening and engine.whole else None
         engine.improve(everyone, self._box(), point, enough, screen)
-        engine.finish(self._box(), point)
+        engine.improve(everyone, self._box(), point, self.tol, certified=True)
         return engine.certify(self.whole, point)[0]
 
     def _box(self) -> Box:
