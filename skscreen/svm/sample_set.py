@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -132,14 +132,24 @@ class SampleSet:
 
         `spent` are steps for one value of C that others have taken already.
         """
-        if self.kernel.name != "linear" and self._gram is None:
-            return self._uncertified(signs, losses)
-        settings, samples = self.settings, self.samples(signs)
+        settings = self.settings
         how: dict[str, Any] = {"free": settings.free, "screening": settings.screening is not None}
-        solve: Solve = partial(solve_kernel, exact=not settings.once, **how)
+        samples: Samples
+        solve: Solve
         if self.kernel.name == "linear":
+            rows = self._linear_samples
+            samples = rows.twice() if signs is None else rows.signed(signs)
             how |= {"random_state": settings.random_state, "solver": settings.solver}
             solve = partial(solve_linear, **how)
+        elif (gram := self._gram) is None:
+            return self._uncertified(signs, losses)
+        else:
+            bias = settings.bias
+            if signs is None:
+                samples = KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
+            else:
+                samples = KernelSamples(gram, signs, bias=bias)
+            solve = partial(solve_kernel, exact=not settings.once, **how)
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free, max_iter=max_iter
@@ -156,16 +166,6 @@ class SampleSet:
         """Return the solver of a problem whose kernel turned out to be indefinite."""
         self._gram = self._made_definite(True)
         return self.path_solver(signs, losses, spent)
-
-    def samples(self, signs: np.ndarray | None) -> Samples:
-        """Return the samples with signs (n,); without these they stand twice."""
-        if self.kernel.name == "linear":
-            rows = self._linear_samples
-            return rows.twice() if signs is None else rows.signed(signs)
-        gram, bias = cast(Gram, self._gram), self.settings.bias
-        if signs is None:
-            return KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
-        return KernelSamples(gram, signs, bias=bias)
 
     def finish(
         self, signs: np.ndarray | None, solution: SampleSolution, origin: float

@@ -285,7 +285,7 @@ def _gamma(reference, model: ScreenedSVC) -> float | str:
 def _problem_samples(
     X, division: Division, kernel: Kernel, model: ScreenedSVC
 ) -> Iterator[Samples]:
-    """Yield the samples of each problem, with signs."""
+    """Yield the samples of each problem, as its solver has them."""
     pairwise, settings = kernel.name == "precomputed", settings_of(model, None, once=True)
     taking_part = taken(X, division.labels.rows, kernel)
     samples = None
@@ -293,7 +293,7 @@ def _problem_samples(
         if samples is None or not isinstance(division, OneVsRest):
             part = of_rows(taking_part, division.rows(k), pairwise)
             samples = SampleSet(part, kernel, settings)
-        yield samples.samples(division.signs(k))
+        yield samples.path_solver(division.signs(k), division.losses(k, model.loss)).samples
 
 
 def _decided(
