@@ -102,7 +102,7 @@ class Kernel:
             return self.scores(X, support_vectors, coef[:, None])[:, 0] + b
         out, everyone = np.empty(X.shape[0]), np.arange(coef.size)
         for part, blocks in self._blocks(X, support_vectors):
-            scores, errors = blocks.dot(everyone, coef, np.arange(blocks.n))
+            scores, errors = blocks.dot(everyone, coef, np.arange(blocks.B.n))
             # Those whose sign might be another in double precision, which has errors too, are
             # computed in it.
             unsure = np.flatnonzero(np.abs(scores + b) <= 1.01 * errors)

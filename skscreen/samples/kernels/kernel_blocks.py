@@ -185,15 +185,12 @@ def tile_rows(
     return out
 
 
+@dataclass(frozen=True)
 class RBFBlocks:
     """Products of an RBF kernel between two sets of samples, which may be the same."""
 
-    def __init__(self, A: RBFRows, B: RBFRows):
-        self.A, self.B, self.n = A, B, B.n
-        # Rows of both sides in single and in double precision if they have few entries.
-        self._tiles: list[tuple[TileRows, TileRows]] | None = None
-        if A.tiles is not None and B.tiles is not None:
-            self._tiles = list(zip(A.tiles, B.tiles, strict=True))
+    A: RBFRows
+    B: RBFRows
 
     def dot(
         self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
@@ -221,13 +218,13 @@ class RBFBlocks:
         return unit * out, unit * errors
 
     def _add(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
-        A, tiles = self.A, self._tiles
-        errors = A.exponent_errors(I, double, tiles is not None)
-        total = _Total(np.stack([A.squares[I], errors], axis=1), self.B, c, J, double)
-        if tiles is None:
-            rows = partial(self.B.right, double=double)
+        A, B = self.A, self.B
+        errors = A.exponent_errors(I, double, B.tiles is not None)
+        total = _Total(np.stack([A.squares[I], errors], axis=1), B, c, J, double)
+        if A.tiles is None or B.tiles is None:
+            rows = partial(B.right, double=double)
             return total.of_tiles(A.left(I, double), J, rows, _product)
-        left, right = tiles[double]
+        left, right = A.tiles[double], B.tiles[double]
 
         def work(parts) -> None:
             for part in parts:
@@ -254,10 +251,10 @@ class RBFBlocks:
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, in its precision."""
-        double = out.dtype == np.float64
-        very_far = double and (self.A.very_far[I].any() or self.B.very_far[J].any())
-        if self._tiles is not None and not very_far:
-            left, right = self._tiles[double]
+        A, B, double = self.A, self.B, out.dtype == np.float64
+        very_far = double and (A.very_far[I].any() or B.very_far[J].any())
+        if A.tiles is not None and B.tiles is not None and not very_far:
+            left, right = A.tiles[double], B.tiles[double]
 
             def work(parts) -> None:
                 for rows in parts:
@@ -276,7 +273,7 @@ class RBFBlocks:
 
             self._powers(I, J, use)
         else:
-            self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
+            self.between(A.left(I, False), B.right(J, False), I, J, out)
 
     def between(
         self, left: np.ndarray, right: np.ndarray, I: np.ndarray, J: np.ndarray, out: np.ndarray
@@ -382,8 +379,7 @@ class ComputedBlocks:
     """Products of any kernel in double precision, with errors `relative` sqrt(K_ii K_jj)."""
 
     def __init__(self, compute, diagonal: np.ndarray, relative: float = 0.0):
-        self._compute, self._relative = compute, relative
-        self.n, self._roots = diagonal.size, np.sqrt(diagonal)
+        self._compute, self._relative, self._roots = compute, relative, np.sqrt(diagonal)
 
     def dot(
         self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = True

@@ -14,6 +14,7 @@ Every sum comes with a bound on its error, see "Kernel values in tiles" in doc/m
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,12 @@ class PolyRows:
         return np.ascontiguousarray(rows.toarray().T) if sparse.issparse(rows) else rows.T
 
 
+@dataclass(frozen=True)
 class PolyBlocks:
     """Products of a polynomial kernel between two sets of samples, which may be the same."""
 
-    def __init__(self, A: PolyRows, B: PolyRows):
-        self.A, self.B, self.n = A, B, B.n
+    A: PolyRows
+    B: PolyRows
 
     def dot(
         self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
@@ -128,8 +130,8 @@ class PolyBlocks:
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """Return sum_i C_ik K(a_i, b_j) for all j and k, in double precision."""
-        out, weights = np.zeros((self.n, C.shape[1])), C * self.A.sizes[:, None]
-        for rows, columns, T in self._powers(np.arange(self.A.n), np.arange(self.n), True):
+        out, weights = np.zeros((self.B.n, C.shape[1])), C * self.A.sizes[:, None]
+        for rows, columns, T in self._powers(np.arange(self.A.n), np.arange(self.B.n), True):
             out[columns] += T.T @ weights[rows]
         return out * self.B.sizes[:, None]
 
