@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +16,6 @@ from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import draw_counts, read_groups
 from skscreen.embedding.problem.reading.conjoint import stimulus_values
 from skscreen.embedding.problem.scale import (
-    Judgements,
     ScaleFit,
     distribution,
     fit_scale,
@@ -95,24 +95,10 @@ class GoodnessOfFit:
     p_value: float
 
 
-class ScaleChecksMixin:
+class ScaleChecksMixin(BaseEstimator):
     """Mixin of `DifferenceScaling`: bootstrap and goodness of fit."""
 
-    # What it finds in a fitted one.
-    model: str
-    attribute: int
-    link: str
-    reg: float
-    tol: float
-    max_iter: int | None
-    objects_: Any
-    scale_: np.ndarray
-    coef_: np.ndarray
-    judgements_: Judgements
-    n_trials_: int
-    n_parameters_: int
-    weight_: float
-    deviance_: float
+    objects_: Any  # an array, or a list of one for each attribute
 
     def bootstrap(
         self, n_samples: int = 1000, *, groups: Any = None,

@@ -113,6 +113,21 @@ def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
     return decorated
 
 
+def keeps_arguments(init: Callable) -> Callable:
+    """Let a constructor set its arguments as attributes, which is all that an estimator may do."""
+    known = signature(init)
+
+    @wraps(init)
+    def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        given = known.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        _, *parameters = given.arguments.items()
+        vars(self).update(parameters)
+
+    return run
+
+
 def with_advice(function: Callable) -> Callable:
     """Make errors of a call that does not fit say which function it is, and what would fit."""
     known, shown = signature(function), function.__qualname__.removesuffix(".__init__")

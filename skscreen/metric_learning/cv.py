@@ -26,10 +26,14 @@ from skscreen.fitting.folds import (
     score_folds,
     search_constraints,
     split,
-    take_options,
 )
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import forget, warn_unless_converged, with_options
+from skscreen.fitting.path import (
+    forget,
+    keeps_arguments,
+    warn_unless_converged,
+    with_options,
+)
 from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.distance import FLOATS
 from skscreen.metric_learning.estimator import ScreenedRTLM
@@ -142,14 +146,11 @@ class ScreenedRTLMCV(ScreenedRTLM):
         "n_neighbors": [*ScreenedRTLM._parameter_constraints["n_neighbors"], list, tuple],
     }
 
+    @keeps_arguments
     @with_options(ScreenedRTLM, "lam")
-    def __init__(self, lams=12, *, cv=None, scoring=None, classifier=None, refit=True, **options):
-        self.lams = lams
-        self.cv = cv
-        self.scoring = scoring
-        self.classifier = classifier
-        self.refit = refit
-        take_options(self, ScreenedRTLM, options)
+    def __init__(
+        self, lams=12, *, cv=None, scoring=None, classifier=None, refit=True, **options
+    ): ...
 
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks

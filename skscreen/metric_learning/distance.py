@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -36,11 +37,11 @@ class MahalanobisDistance:
         return values.reshape(d)
 
 
-class MahalanobisMixin:
+class MahalanobisMixin(BaseEstimator):
     """Distances of an estimator that learns `components_`, of `n_features_in_` columns."""
 
-    components_: np.ndarray
-    n_features_in_: int
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
 
     def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distances of pairs of samples.

@@ -11,8 +11,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, check_is
 
 from skscreen.core.inputs import as_indices, is_missing, refuse_masked, same_pairs, sound
 from skscreen.fitting.callbacks import CallbackSupportMixin
-from skscreen.fitting.folds import take_options
-from skscreen.fitting.path import forget, with_options
+from skscreen.fitting.path import forget, keeps_arguments, with_options
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
@@ -37,11 +36,9 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         "preprocessor": ["array-like", callable, None],
     }
 
+    @keeps_arguments
     @with_options(ScreenedRTLM, "lam", *_NOT_HERE)
-    def __init__(self, lam=0.01, *, preprocessor=None, **options):
-        self.lam = lam
-        self.preprocessor = preprocessor
-        take_options(self, ScreenedRTLM, options)
+    def __init__(self, lam=0.01, *, preprocessor=None, **options): ...
 
     def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distances of pairs of samples.
@@ -88,9 +85,6 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         tags.target_tags.required = self._size == 2
         tags.classifier_tags.multi_class = False
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "components_")
 
     def _vectors(self, name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
         """Return tuples of vectors (m, size, d), looked up where they are names."""

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import with_options
+from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.metric_learning.supervision import check_weights
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
@@ -114,10 +114,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         "bounds": ["array-like", None],
     }
 
+    @keeps_arguments
     @with_options(TuplesClassifier, "lam")
-    def __init__(self, lam=0.01, *, bounds=None, **options):
-        super().__init__(lam, **options)
-        self.bounds = bounds
+    def __init__(self, lam=0.01, *, bounds=None, **options): ...
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
-from skscreen.fitting.path import forget
+from skscreen.fitting.path import forget, keeps_arguments
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.follow import Certified, Watch
 from skscreen.samples.labels import check_bounds
@@ -42,9 +42,6 @@ from skscreen.sequence.loops import best_labels, expectations
 
 class ChainClassifier(CallbackSupportMixin, BaseEstimator):
     """Prediction and score; a subclass has `C`, learns `transition_`, defines `stacked_scores`."""
-
-    classes_: np.ndarray
-    transition_: np.ndarray
 
     def predict(self, X: Any) -> list[np.ndarray]:
         """Return the labels with the largest score for each sequence (Viterbi).
@@ -106,10 +103,6 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "transition_")
-
-    def stacked_scores(self, sequences: Sequences) -> np.ndarray:
-        """Return the scores of labels at all positions."""
-        raise NotImplementedError
 
 
 def read_sequences(model: ChainClassifier, X: Any) -> Sequences:
@@ -200,19 +193,8 @@ class MarginalsMixin(ChainClassifier):
 
         return [pd.DataFrame(part, columns=self.classes_) for part in sequences.split(nodes)]
 
-    def predict_proba(self, X: Any, *, as_frame: bool = False) -> list:
-        """Return what `predict_marginals` does, by the name that pipelines pass on.
-
-        Parameters
-        ----------
-        X, as_frame
-            As in `predict_marginals`.
-
-        Returns
-        -------
-        list of ndarrays or frames of shape (length, n_classes)
-        """
-        return self.predict_marginals(X, as_frame=as_frame)
+    # The name that pipelines pass on.
+    predict_proba = predict_marginals
 
     def labelling_probability(self, X: Any, y: Any, *, log: bool = False) -> np.ndarray:
         """Return the probability that each sequence has certain labels, at all positions or some.
@@ -284,24 +266,11 @@ class LinearChain(ChainClassifier):
         "verbose": ["verbose"],
     }
 
+    @keeps_arguments
     def __init__(
-        self,
-        C=1.0,
-        *,
-        fit_intercept=True,
-        fit_start_end=False,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.fit_start_end = fit_start_end
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+        self, C=1.0, *, fit_intercept=True, fit_start_end=False, class_weight=None, tol=1e-3,
+        max_iter=None, verbose=0,
+    ): ...  # fmt: skip
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""

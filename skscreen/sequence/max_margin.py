@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import with_options
+from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Iterate, follow
@@ -165,11 +165,9 @@ class MaxMarginChain(LinearChain):
         "random_state": ["random_state"],
     }
 
+    @keeps_arguments
     @with_options(LinearChain, "C")
-    def __init__(self, C=1.0, *, solver="auto", random_state=None, **options):
-        super().__init__(C, **options)
-        self.solver = solver
-        self.random_state = random_state
+    def __init__(self, C=1.0, *, solver="auto", random_state=None, **options): ...
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.linalg import orthogonal_procrustes
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,6 @@ from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.state import Settings
-from skscreen.embedding.tools.fitted import Fitted
 from skscreen.embedding.tools.redraw import Response, redraw
 from skscreen.fitting.warning import warn_user
 
@@ -48,7 +48,7 @@ class Sample(NamedTuple):
     response: Response
 
 
-class BootstrapMixin(Fitted):
+class BootstrapMixin(BaseEstimator):
     """Mixin of ordinal embeddings: refits to resampled answers."""
 
     def bootstrap(

@@ -12,13 +12,12 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from skscreen.core.floats import SQUARABLE
 from skscreen.core.inputs import in_order
 from skscreen.core.memory import check_kernel_memory
-from skscreen.embedding.tools.fitted import Fitted
 
 # Measured number of kernel matrices in memory at the same time.
 _MATRICES = 4
 
 
-class FeatureMapMixin(Fitted):
+class FeatureMapMixin(BaseEstimator):
     """Mixin of embeddings: points of new objects from features."""
 
     def fit_features(self, F: Any, *, alpha: float = 0.1, gamma: float | None = None) -> Self:

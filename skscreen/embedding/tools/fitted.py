@@ -1,4 +1,4 @@
-"""What the mixins of ordinal embeddings find in a fitted one."""
+"""Answers as a fit has read them, and those that come after it."""
 
 from typing import Any
 
@@ -6,20 +6,6 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, validate_data
 
 from skscreen.embedding.problem.answers import Answers, Layout, read_answers
-
-
-class Fitted:
-    """Parameters and fitted attributes of an ordinal embedding; see `OrdinalEmbedding`."""
-
-    loss: str
-    tol: float
-    random_state: Any
-    embedding_: np.ndarray
-    objects_: np.ndarray
-    compared_: np.ndarray
-    answers_: Answers
-    response_: str
-    reg_: float
 
 
 def learn_columns(model: Any, X: Any, width: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _wrap_data_with_container
@@ -15,11 +16,11 @@ from skscreen.embedding.problem.answers import Answers, learn_answers, usable_an
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.problem.reading.objects import add_objects
-from skscreen.embedding.tools.fitted import Fitted, check_columns_of_fit, layout_after_fit
+from skscreen.embedding.tools.fitted import check_columns_of_fit, layout_after_fit
 from skscreen.fitting.warning import warn_user
 
 
-class PlaceMixin(Fitted):
+class PlaceMixin(BaseEstimator):
     """Mixin of ordinal embeddings: points for new objects."""
 
     def place(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> tuple:

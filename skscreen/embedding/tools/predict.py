@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
@@ -16,11 +17,11 @@ from skscreen.embedding.problem.reading.objects import are_positions
 from skscreen.embedding.solvers.convex import certify
 from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
-from skscreen.embedding.tools.fitted import Fitted, answers_after_fit, layout_after_fit
+from skscreen.embedding.tools.fitted import answers_after_fit, layout_after_fit
 from skscreen.fitting.warning import warn_user
 
 
-class PredictMixin(Fitted):
+class PredictMixin(BaseEstimator):
     """Mixin of ordinal embeddings: the points, agreement of answers, and a bound on F."""
 
     def transform(self, X: Any = None) -> np.ndarray:
