@@ -74,7 +74,9 @@ def load_conll(
     found = _sentences(lines, names)
     if not found:
         raise ValueError("source must hold at least one sentence, got none.")
-    words = ([row for row in rows if not _is_range(row.get("id", ""))] for rows in found)
+    # The "id" of several words in CoNLL-U, "1-2", or of an empty node, "1.1".
+    is_range = re.compile(r"\d+[-.]\d+").fullmatch
+    words = ([row for row in rows if not is_range(row.get("id", ""))] for rows in found)
     sentences = [rows for rows in words if rows]
     if not sentences:
         raise ValueError(
@@ -134,11 +136,6 @@ def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
                 f"{label!r}, which no other line has: leave such comments out."
             )
     return sentences
-
-
-def _is_range(number: str) -> bool:
-    """Whether an "id" of CoNLL-U is that of several words, "1-2", or of an empty node, "1.1"."""
-    return re.fullmatch(r"\d+[-.]\d+", number) is not None
 
 
 def _refuse_header(rows: list[dict], names: tuple) -> None:

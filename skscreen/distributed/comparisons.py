@@ -29,14 +29,6 @@ from skscreen.metric_learning.screening.active import (
     decide_items,
     keep_undecided,
 )
-from skscreen.metric_learning.screening.ball import Ball
-
-
-@dataclass(frozen=True)
-class MarginsAt:
-    """Stands for the margins of all items at a point, in whatever order the parts keep them."""
-
-    point: Point
 
 
 @dataclass(frozen=True)
@@ -105,26 +97,26 @@ class PartitionedComparisons:
         """Return the one threshold that all rows have."""
         return np.array([loss.threshold])
 
-    def margins(self, point: Point) -> MarginsAt:
-        """Return what stands for the margins at a point."""
-        return MarginsAt(point)
+    def margins(self, point: Point) -> Point:
+        """Return what stands for the margins at a point, in whatever order the parts keep them."""
+        return point
 
-    def loss(self, margins: MarginsAt, loss: SmoothedHinge) -> tuple[float, np.ndarray, float]:
+    def loss(self, point: Point, loss: SmoothedHinge) -> tuple[float, np.ndarray, float]:
         """Return value, adjoint and its error as `Comparisons.loss` does: one pass on workers."""
-        found = self._map("loss", margins.point, loss)
+        found = self._map("loss", point, loss)
         values, adjoints, errors = zip(*found, strict=True)
         return sum(values), *self._sum(adjoints, errors)
 
-    def loss_value(self, margins: MarginsAt, loss: SmoothedHinge) -> tuple[float, float]:
+    def loss_value(self, point: Point, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, and a bound on its rounding error."""
-        found = self._map("loss_value", margins.point, loss)
+        found = self._map("loss_value", point, loss)
         values, errors = zip(*found, strict=True)
         # Losses are not negative.
         return sum(values), sum(errors) + len(values) * EPS * sum(values)
 
-    def loss_bound(self, margins: MarginsAt, loss: SmoothedHinge, upper: bool) -> float:
+    def loss_bound(self, point: Point, loss: SmoothedHinge, upper: bool) -> float:
         """Return what the sum of losses is at most or at least."""
-        found = self._map("loss_bound", margins.point, loss, upper)
+        found = self._map("loss_bound", point, loss, upper)
         error = len(found) * EPS * sum(abs(value) for value in found)
         return sum(found) + error if upper else sum(found) - error
 
@@ -140,13 +132,13 @@ class PartitionedComparisons:
         """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
         return len(self.parts) * sum(self._map("largest_lam", None, loss))
 
-    def largest_ratio(self, margins: MarginsAt, loss: SmoothedHinge) -> float:
+    def largest_ratio(self, point: Point, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
-        return max(self._map("largest_ratio", margins.point, loss))
+        return max(self._map("largest_ratio", point, loss))
 
-    def sort_places(self, margins: MarginsAt) -> tuple[Self, MarginsAt]:
+    def sort_places(self, point: Point) -> tuple[Self, Point]:
         """Sort the places of each block by distance; nothing waits for it."""
-        return self._like(self.parts.then(rtlm_sorted, margins.point), self.n_items), margins
+        return self._like(self.parts.then(rtlm_sorted, point), self.n_items), point
 
     def _map(self, method: str, point: Point | None, *args) -> list:
         """Call a method of all parts, with their margins at a point if there is one."""
@@ -161,12 +153,8 @@ class PartitionedComparisons:
 @decide_items.register
 def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, hook):
     """Decide on the workers; `codes`, a number for every item, would have to come to the driver."""
-    known = [
-        (replace(ball, terms=()), [(share, margins.point) for share, margins in ball.terms])
-        for ball in balls
-    ]
     decisions = geometry.parts.then(
-        rtlm_decide, known, hook, objective.loss, objective.domain, objective.lam
+        rtlm_decide, balls, hook, objective.loss, objective.domain, objective.lam
     )
     counts = decisions.map(attrgetter("n_zero", "n_linear"), name="rtlm_decided")
     n_zero, n_linear = np.sum(counts, axis=0)
@@ -216,14 +204,14 @@ def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:
 
 
 def rtlm_decide(
-    part: Comparisons, balls: Sequence[tuple[Ball, Sequence[tuple[float, Point]]]],
-    hook: Hook | None, loss: SmoothedHinge, domain: Domain, lam: float,
+    part: Comparisons, balls: Sequence[Any], hook: Hook | None, loss: SmoothedHinge,
+    domain: Domain, lam: float,
 ) -> Decision:  # fmt: skip
-    """Screen a part by balls whose margins, at the given points, are yet to be computed."""
+    """Screen a part by balls whose margins, at the points of their terms, it has to compute."""
     with blas_threads_for(part.n_features):
         known = [
-            replace(ball, terms=tuple((share, part.margins(point)) for share, point in points))
-            for ball, points in balls
+            replace(ball, terms=tuple((share, part.margins(at)) for share, at in ball.terms))
+            for ball in balls
         ]
         # Items that were fixed before do not matter for decisions about others.
         objective = Objective(part, loss, domain, lam, np.zeros(part.shape))

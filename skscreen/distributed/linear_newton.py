@@ -8,14 +8,8 @@ of `linear_passes` at w, u = C sum_i s_i a_i y_i (x_i, B), and the dual variable
 
 both sums of non-negative terms. The squared hinge is solved by Newton's method on P (Mangasarian
 2002), the hinge by proximal steps on the dual, each a smoothed hinge that Newton's method solves
-(Li, Sun, Toh 2018), with a width that shrinks. A
-step that is too long is tried once more, at the root of the slope along it.
-
-References
-----------
-O. L. Mangasarian (2002), A finite Newton method for classification, Optim. Methods Softw. 17.
-X. Li, D. Sun, K.-C. Toh (2018), A highly efficient semismooth Newton augmented Lagrangian method
-for solving Lasso problems, SIAM J. Optim. 28.
+(Li, Sun, Toh 2018), with a width that shrinks. A step that is too long is tried once more, at the
+root of the slope along it. The papers are those of `DistributedLinearSVC`.
 """
 
 from collections.abc import Iterator

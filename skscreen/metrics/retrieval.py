@@ -6,10 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
-from sklearn.utils._missing import is_pandas_na
 
 from skscreen.core.floats import EPS
-from skscreen.core.inputs import are_distances, refuse_masked
+from skscreen.core.inputs import are_distances, is_missing, refuse_masked
 from skscreen.fitting.warning import warn_user
 
 # For some queries the number of relevant items, and a row of ranks each, the nearest item first:
@@ -400,10 +399,7 @@ def _refuse_missing(values, name: str) -> None:
     except ValueError:
         return  # Lists of unequal lengths: `check_array` says so.
     if values.dtype.kind == "O":
-        # Of NaN and NaT, which differ from themselves, only single ones are asked for.
-        missing = any(
-            v is None or is_pandas_na(v) or (np.ndim(v) == 0 and v != v) for v in values.ravel()
-        )
+        missing = any(map(is_missing, values.ravel()))
     else:
         missing = values.ndim == 1 and values.dtype.kind in "fmM" and bool(np.isnan(values).any())
     if missing:

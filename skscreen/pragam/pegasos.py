@@ -33,7 +33,8 @@ def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:
         # The plane a'(1 - Z w) of the mean a of all steps so far; w = Z'a / lam.
         w = (1.0 - 1.0 / t) * w - slope / (lam * t)
         height = (1.0 - 1.0 / t) * height + offset / t
-        scale = _to_ball(lam, w) if projection else 1.0
+        size = np.sqrt(lam) * float(np.linalg.norm(w))
+        scale = 1.0 / size if projection and size > 1.0 else 1.0
         w, height = scale * w, scale * height
         value, b, slope, offset = risk.cut(w)
         penalty = 0.5 * lam * float(w @ w)
@@ -69,8 +70,3 @@ def stochastic_pegasos(
         p = samples.combine(feasible)
         dual = float(feasible.sum()) - 0.5 * float(p @ p) / lam
         yield Iterate(t, w, 0.0, primal, dual)
-
-
-def _to_ball(lam: float, w: np.ndarray) -> float:
-    norm = float(np.linalg.norm(w))
-    return min(1.0, 1.0 / (np.sqrt(lam) * norm)) if norm > 0.0 else 1.0

@@ -9,14 +9,8 @@ function of the observations in the RKHS of k, one for each label: F is in the R
 
 which does not depend on the positions s and t (it is stationary). By the representer theorem
 U = K A on all observations. With K = L L' and V = L'A the penalty is that of a plain vector:
-|F|^2 = |V|^2 + |E / eta|^2, so that L takes the place of the observations.
-
-References
-----------
-Y. Altun, T. Hofmann, A.J. Smola (2004). Gaussian process classification for segmenting and
-annotating sequences. ICML.
-A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for training
-SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
+|F|^2 = |V|^2 + |E / eta|^2, so that L takes the place of the observations (Altun et al. 2004; Saha
+et al. 2010, appendix E.2, equation (32); see `KernelChainClassifier`).
 """
 
 import numpy as np
@@ -116,12 +110,7 @@ class WeightedLogLoss:
     are for the log loss, and |gradient|^2 / (2 lam) bounds P - min P. With equal weights k this is
     k times the log loss; for sequences of length one it is that of weighted logistic regression.
 
-    The losses of `chains` are k > 0.
-
-    References
-    ----------
-    Q. Liu, A. Ihler (2011). Bounding the partition function using Hoelder's inequality. ICML.
-    Section 3: the weighted log partition function.
+    The losses of `chains` are k > 0. See Liu and Ihler (2011), section 3, cited by `ChainCRF`.
     """
 
     def __init__(self, chains: Chains):

@@ -7,13 +7,8 @@ For chains (x_c, y_c) that count with shares s_c, scores w . f(x, y) and losses 
 
 where g(w) holds, for each clique and pair of labels, s_c (loss + score - score of the true pair).
 Marginals that are locally consistent on a chain are those of a distribution over labellings, so the
-maximum is that over labellings.
-
-References
-----------
-A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for training
-SVMs. arXiv:0909.1334. Appendix E.
-B. Taskar, C. Guestrin, D. Koller (2004). Max-margin Markov networks. NIPS 16.
+maximum is that over labellings (Taskar et al. 2004; Saha et al. 2010, appendix E; see
+`MaxMarginChain`).
 """
 
 import numpy as np

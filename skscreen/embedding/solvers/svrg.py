@@ -4,10 +4,7 @@ Each epoch evaluates the gradient g at a snapshot and makes m steps of length b 
 each, with m = |Q| / b by default, and eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b), where
 dx and dg are the changes of the snapshot and of g. An epoch that raises F is undone and repeated
 with a quarter of the step. Algorithm 1 returns the points of a random epoch; here these are those
-of the snapshot with the lowest F.
-
-K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal embedding
-with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
+of the snapshot with the lowest F. The paper is Ma et al. (2019), see `OrdinalEmbedding`.
 """
 
 from collections.abc import Iterator

@@ -18,19 +18,13 @@ J_mu(w) <= D(a), hence J(w) - D(a) <= mu max d, is kept where
     tau^2 |p(a') - p(a_mu)|^2 / (2 lam) <= (1 - tau) mu KL(a' | a_mu),
 
 so tau is found step by step. Only p and the expected loss of a are kept: a step needs memory for
-weights, not for marginals.
-
-References
-----------
-X. Zhang, A. Saha, S.V.N. Vishwanathan (2011). Accelerated training of max-margin Markov networks
-with kernels. ALT. Algorithm 1; the search for tau is ours.
-Y. Nesterov (2005). Excessive gap technique in nonsmooth convex minimization. SIAM Journal on
-Optimization 16.
+weights, not for marginals. This is algorithm 1 of Zhang et al. (2011), see `MaxMarginChain`; the
+search for tau is ours.
 """
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,45 +34,32 @@ from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import expectations
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """Scores of labels at all positions and of steps, for some weights, and a factor of losses."""
 
     U: np.ndarray
     E: np.ndarray
     losses: float
 
-    def mix(self, other: "Scores", share: float) -> "Scores":
-        """Return (1 - share) self + share other."""
-        return self.sum(other, 1.0 - share, share)
-
     def over(self, mu: float) -> "Scores":
         """Return the scores over a temperature."""
         return Scores(self.U / mu, self.E / mu, self.losses / mu)
 
-    def sum(self, other: "Scores", mine: float, others: float) -> "Scores":
-        """Return a weighted sum of self and other."""
-        return Scores(
-            mine * self.U + others * other.U, mine * self.E + others * other.E,
-            mine * self.losses + others * other.losses,
-        )  # fmt: skip
 
-
-@dataclass(frozen=True)
-class _Point:
+class _Point(NamedTuple):
     """Dual variables, known by their expected loss, by p, and by the scores of w = p / lam."""
 
     gain: float
     p: np.ndarray
     scores: Scores
 
-    def mix(self, other: "_Point", share: float) -> "_Point":
-        """Return (1 - share) self + share other."""
-        return _Point(
-            (1.0 - share) * self.gain + share * other.gain,
-            (1.0 - share) * self.p + share * other.p,
-            self.scores.mix(other.scores, share),
-        )
+
+def _sum(one: Any, other: Any, share: float, others: float) -> Any:
+    """Return a weighted sum of two numbers or arrays, or of two scores or points by their parts."""
+    if isinstance(one, tuple):
+        parts = zip(one, other, strict=True)
+        return type(one)(*(_sum(*pair, share, others) for pair in parts))
+    return share * one + others * other
 
 
 class OutOfRange(ArithmeticError):
@@ -159,14 +140,15 @@ def _steps(at: "Distributions", dual: _Point, p_w, scores: Scores, mu, reach):
         while True:
             # The root of L tau^2 = (1 - tau) mu, written without cancellation.
             tau = 2.0 * mu / (mu + np.sqrt(mu * (mu + 4.0 * L)))
-            beta, factor = dual.mix(near, tau), tau / (1.0 - tau)
-            new, log_new = at.point(scores.sum(beta.scores, 1.0 / mu, factor / mu))
+            beta, factor = _sum(dual, near, 1.0 - tau, tau), tau / (1.0 - tau)
+            new, log_new = at.point(_sum(scores, beta.scores, 1.0 / mu, factor / mu))
             moved = factor / mu * at.expected_score(new, beta.p / lam) - (log_new - log_near)
             if _holds(new.p - near.p, lam, tau**2, (1.0 - tau) * mu * moved, mu * log_new):
                 break
             L *= 2.0
         p_w = (1.0 - tau) * p_w + tau * beta.p
-        scores, dual = scores.mix(beta.scores, tau), dual.mix(new, tau)
+        scores = _sum(scores, beta.scores, 1.0 - tau, tau)
+        dual = _sum(dual, new, 1.0 - tau, tau)
         mu *= 1.0 - tau
 
 
