@@ -163,7 +163,9 @@ class Newton:
     def _go_on(self, columns, W, points, taken, moves) -> None:
         """Take the trial points that were accepted, and compute steps from there."""
         chosen = columns[taken]
-        point = points[0].where(moves, points[-1]).take(taken)
+        own = [(p, vars(points[-1 if moves[p] else 0])) for p in np.flatnonzero(taken)]
+        names = vars(points[0])
+        point = _Point(**{name: np.stack([part[name][p] for p, part in own]) for name in names})
         self._W[chosen], self._length[chosen] = W[taken], 1.0
         self._objective[chosen] = point.objective
         variants = moves[taken]
@@ -232,24 +234,11 @@ class _Point:
         """Return problems whose sums over rows are these."""
         gradient, half = W - C[:, None] * sums.gradient, 0.5 * _dots(W, W)
         gap = 0.5 * _dots(gradient, gradient) + C * sums.slack
-        curvature = _each(C, sums.curvature) * sums.curvature
+        curvature = C.reshape(-1, *[1] * (sums.curvature.ndim - 1)) * sums.curvature
         return cls(
             W, half + C * sums.smooth, gradient, curvature, half + C * sums.loss, gap,
             C * sums.slack,
         )  # fmt: skip
-
-    def where(self, condition: np.ndarray, other: "_Point") -> "_Point":
-        """Return `other` for the problems that meet a condition (n,)."""
-        if not condition.any():
-            return self
-        return _Point(**{
-            name: np.where(_each(condition, values), getattr(other, name), values)
-            for name, values in vars(self).items()
-        })  # fmt: skip
-
-    def take(self, mask: np.ndarray) -> "_Point":
-        """Return some of the problems."""
-        return _Point(**{name: values[mask] for name, values in vars(self).items()})
 
     def solved(self, tol: float) -> np.ndarray:
         """Return which gradients add little to the gap beside the smoothing."""
@@ -273,11 +262,6 @@ class _Point:
                     ridge = max(10.0 * ridge, EPS * trace)
             steps[p] = -cho_solve(factor, self.gradient[p], check_finite=False)
         return steps
-
-
-def _each(factors: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return factors of problems (n,) in the shape that multiplies values (n, ...)."""
-    return factors.reshape(-1, *[1] * (values.ndim - 1))
 
 
 class LocalRows:
