@@ -4,11 +4,6 @@ from collections.abc import Iterable, Mapping
 from numbers import Number
 from typing import Any
 
-import numpy as np
-
-# What a dict may hold as it is.
-_PLAIN = {str, int, bool, np.str_}
-
 
 def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
     """Return the items of a sequence as dicts of numbers, strings and lists of strings."""
@@ -22,17 +17,6 @@ def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
 
 def _plain_item(item: Any, name: str, t: int, separator: str) -> Mapping:
     if isinstance(item, Mapping):
-        kinds = set(map(type, item.values()))
-        # Whole numbers may be too large for a float.
-        if (
-            kinds <= _PLAIN
-            and set(map(type, item)) <= {str}
-            and (
-                int not in kinds
-                or all(abs(value) < 2**53 for value in item.values() if type(value) is int)
-            )
-        ):
-            return item
         out: dict[str, Any] = {}
         for key, value in item.items():
             _add(out, _text(key), value, f"{name}[{t}]", separator)
