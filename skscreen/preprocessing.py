@@ -399,8 +399,7 @@ def _selected(select, table: Table, lead: int, response) -> np.ndarray:
         or (isinstance(select, np.ndarray) and not select.ndim)
     ):
         select = []
-    rows = np.asarray(select).tolist() if hasattr(select, "columns") else list(select)
-    cells = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
+    cells = _cells_of(select)
     if len(cells) != len(table.codes) or len({len(row) for row in cells}) != 1 or not cells[0]:
         raise ValueError(
             f"select must be a number, or hold as many chosen objects, or columns from {options}, "
@@ -422,6 +421,17 @@ def _selected(select, table: Table, lead: int, response) -> np.ndarray:
     if any(np.any(one == other) for one, other in combinations(found, 2)):
         raise ValueError("select must not name a column twice in a row.")
     return np.stack(found, axis=1)
+
+
+def _cells_of(select) -> list[list]:
+    """Rows of a table, or of lists in a list, an array or a series."""
+    if hasattr(select, "columns"):
+        rows = np.asarray(select).tolist()
+    else:
+        # Cells of Arrow's arrays and of polars' series of lists are of kinds of their own.
+        listed = getattr(select, "to_pylist", None) or getattr(select, "to_list", None)
+        rows = listed() if listed else list(select)
+    return [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
 
 
 def _hint_of_joined(cells) -> str:

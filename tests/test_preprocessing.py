@@ -73,6 +73,14 @@ def test_selections(columns, is_ranked):
     assert sorted_rows(triplets_from_multiselect(TRIALS, select, is_ranked)) == sorted(expected)
 
 
+def test_selections_in_columns_of_lists():
+    chosen = [[2, 1], [1, 3], [3, 2]]
+    expected = triplets_from_multiselect(TRIALS, chosen).tolist()
+    makers = [pd.Series, pytest.importorskip("polars").Series, pytest.importorskip("pyarrow").array]
+    for make in makers:
+        assert triplets_from_multiselect(TRIALS, make(chosen)).tolist() == expected
+
+
 def test_rankings():
     expected = [(row[0], *pair) for row in TRIALS.tolist() for pair in combinations(row[1:], 2)]
     assert sorted_rows(triplets_from_ranking(TRIALS)) == sorted(expected)
