@@ -37,14 +37,15 @@ def _smoothing_first(chains: Chains, tol: float, seed: int, limit: int) -> Itera
 
 def _sweeps_first(chains: Chains, tol: float, seed: int, limit: int) -> Iterator[Iterate]:
     """Yield those of Frank-Wolfe; where many more are to come, of smoothing, then of the rest."""
-    # Smoothing gets as many iterations as Frank-Wolfe seems to need: they take about as long.
+    # The gap falls ever more slowly where many labellings share in the solution: more sweeps than
+    # foreseen are to come, each of several times the cost of an iteration of smoothing.
     sweeps, pace = frank_wolfe(chains, tol, seed, limit), _Pace(tol)
     for iterate in sweeps:
         yield iterate
         k, more = iterate.iteration, pace.sweeps_to_come(iterate)
-        if more > 2.0 * k and k < limit:
-            done, most = 0, int(min(more, limit - k))
-            for smoothed in _after(k, smoothing(chains, tol, most)):
+        if more > 0.5 * k and k < limit:
+            done = 0
+            for smoothed in _after(k, smoothing(chains, tol, limit - k)):
                 done = smoothed.iteration - k
                 # The first one is w = 0.
                 if done:
