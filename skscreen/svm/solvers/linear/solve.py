@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
@@ -62,8 +63,9 @@ def solve_linear(
         newton(state, tol, max_iter, screening=screening)
         state.stretch(tol)
         # If rounding errors of margins times C exceed the tolerance, moves of single variables
-        # often still find the better side of the kink: they do so soon, or not at all.
-        most = max_iter if solver == "auto" else state.n_iter + 200
+        # often still find the better side of the kink: they do so soon, or not at all. Nor do they
+        # where sums of dual variables times rows may have errors that make margins wrong by 1.
+        most = state.n_iter + 200 if solver != "auto" or _is_blurred(state) else max_iter
         max_iter = min(max_iter, most)
     if state.relative_gap > tol:
         coordinate_descent(state, tol, max_iter, **descent)
@@ -92,6 +94,12 @@ def _is_faster_from_nothing(state: SampleState) -> bool:
     # Losses with shifts take more epochs, of which all samples have a part.
     n_epochs = 100.0 if state.losses.smooth else 40.0
     return _newton_work(state) < n_epochs * epoch_work(state.samples)
+
+
+def _is_blurred(state: SampleState) -> bool:
+    """Whether rounding errors of weights, as sums of rows up to the caps, may hide margins of 1."""
+    lengths, caps = state.samples.norms, np.where(np.isfinite(state.caps), state.caps, state.alpha)
+    return EPS * float(caps @ lengths) * float(lengths.max(initial=0.0)) > 1.0
 
 
 def _newton_work(state: SampleState) -> float:

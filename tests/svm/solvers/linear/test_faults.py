@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import every_pair
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import ScreenedLinearSVC, ScreenedLinearSVR, ScreenedSVC, ScreenedSVR, svc_path
 from skscreen.samples.losses import hinge, squared_hinge
@@ -144,3 +145,13 @@ def test_a_seed_may_be_an_integer_of_numpy(seed):
     found = ScreenedSVC(**options, random_state=seed).fit(X, y)
     expected = ScreenedSVC(**options, random_state=int(seed)).fit(X, y)
     np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("rows", [lambda X: 1e8 + X, lambda X: 1e30 * X])
+def test_sweeps_that_rounding_errors_blind_end_soon(rows):
+    """After Newton's method had given up, sweeps went on to their limit of 100,000."""
+    X, y = noisy(40, 5)
+    for model in (ScreenedLinearSVC(loss="hinge"), ScreenedLinearSVR()):
+        with pytest.warns(ConvergenceWarning, match=r"gap of .* Rounding errors .*standardise X"):
+            model.fit(rows(X), y)
+        assert model.n_iter_ < 2000
