@@ -96,6 +96,8 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.created
 	@$(RUN) -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.11' 'nanobind>=2.9' cmake ninja
 	@touch $@
 
+# --no-compile: Python compiles what is imported, at its first import; pip compiles all, one file at
+# a time, and tests use a part of it.
 # One stamp for each extra: it is installed again when its dependencies or the C++ sources change.
 # The second command finds skscreen in place and installs the extra's packages, each built (where it
 # has no wheel: seqeval) with the tools that it asks for and not with those above.
@@ -107,7 +109,7 @@ $(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compile
 	@echo "Compiling and installing skscreen[$*] into $(VENV) (once, and when its sources change)"
 	@PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install --quiet --disable-pip-version-check \
 	  --no-build-isolation --no-deps --editable .
-	@$(RUN) -m pip install --quiet --disable-pip-version-check 'skscreen[$*]'
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile 'skscreen[$*]'
 	@touch $@
 
 $(VENV)-peers/.installed: benchmarks/peers.txt

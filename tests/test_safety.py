@@ -34,7 +34,7 @@ def test_no_decision_is_wrong():
         assert tally.total("checked", bound=bound) > 1000
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_balls_that_are_too_small_are_found_out(capsys):
     """0.3: the ball of "dgb" is twice as large as need be for accurate references."""
     tally = comparisons.run(kinds=("iris", "flipped labels", "tied"), n_items=120, shrink=0.3)

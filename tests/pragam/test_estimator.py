@@ -362,7 +362,8 @@ def test_lower_bounds_of_bmrm_between_planes_far_longer_than_their_mean(seed):
     for solver in ("bmrm", "ls-bmrm"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found[solver] = PragamSVC(100.0, solver=solver, tol=1e-3).fit(far, signs)
+            model = PragamSVC(100.0, solver=solver, tol=1e-3, max_iter=1000)
+            found[solver] = model.fit(far, signs)
     best = min(model.objective_ for model in found.values())
     for model in found.values():
         assert model.objective_ * (1.0 - model.dual_gap_) <= best * (1.0 + 1e-9)

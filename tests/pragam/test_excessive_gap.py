@@ -3,6 +3,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from cases import some
 from pragam_reference import objective, optimum
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -110,7 +111,7 @@ def test_bounds_are_those_of_the_points():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "tol"), [("cancer", 1e-5), ("digits", 1e-7)])
+@pytest.mark.parametrize(("name", "tol"), some([("cancer", 1e-5), ("digits", 1e-7)], 0))
 def test_automatic_constant_and_restarts_save_iterations(name, tol):
     lam = 1e-3
     risk = problem(name, lam, True)
