@@ -2,8 +2,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 from cases import some
+from numpy.testing import assert_allclose, assert_array_equal
 from pragam_reference import objective, optimum
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
