@@ -103,15 +103,6 @@ def cut(model: Any, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -
     return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
 
 
-def take_options(search: Any, kind: type, options: dict) -> None:
-    """Set the parameters that a search shares with the estimators it searches for."""
-    known = kind(**options).get_params(deep=False)  # type: ignore[attr-defined]
-    # In the order of the signature; its own are set already.
-    for name in signature(type(search)).parameters:
-        if name in known and name not in vars(search):
-            setattr(search, name, known[name])
-
-
 def model_of_folds(search: Any, kind: type, **fixed: Any) -> Any:
     """Return an estimator of a kind with the parameters that a search over folds shares with it."""
     names = set(kind().get_params()) & set(search.get_params(deep=False))

@@ -39,13 +39,9 @@ class _Classes:
         """Return which of the samples take part in a problem."""
         raise NotImplementedError
 
-    def weights(self, problem: int) -> np.ndarray:
-        """Return the weights of the samples of a problem."""
-        return self.labels.weights[self.rows(problem)]
-
     def losses(self, problem: int, loss: str) -> SampleLosses:
         """Return the losses of a problem at C = 1."""
-        return LOSSES[loss](self.weights(problem))
+        return LOSSES[loss](self.labels.weights[self.rows(problem)])
 
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples class by class, and how many each class has, absent ones too."""

@@ -6,8 +6,8 @@ from typing import ClassVar
 from sklearn.utils._param_validation import Interval
 
 from skscreen.core.threads import N_JOBS
-from skscreen.fitting.folds import search_constraints, take_options
-from skscreen.fitting.path import with_options
+from skscreen.fitting.folds import search_constraints
+from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.search import SearchOverC
 from skscreen.svm.svc import ScreenedSVC
@@ -137,17 +137,11 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
+    @keeps_arguments
     @with_options(ScreenedSVC, "C", "shrinking", "probability")
     def __init__(
         self, Cs=20, *, gammas=None, cv=None, scoring=None, refit=True, certify=None, **options
-    ):
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.certify = certify
-        take_options(self, ScreenedSVC, options)
+    ): ...
 
     @property
     def screened_(self) -> SampleScreening:
@@ -248,24 +242,9 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
         "n_jobs": N_JOBS,
     }
 
+    @keeps_arguments
     @with_options(ScreenedSVR, "C")
     def __init__(
-        self,
-        Cs=20,
-        *,
-        epsilons=None,
-        gammas=None,
-        cv=None,
-        scoring=None,
-        refit=True,
-        n_jobs=None,
+        self, Cs=20, *, epsilons=None, gammas=None, cv=None, scoring=None, refit=True, n_jobs=None,
         **options,
-    ):
-        self.Cs = Cs
-        self.epsilons = epsilons
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        take_options(self, ScreenedSVR, options)
+    ): ...  # fmt: skip

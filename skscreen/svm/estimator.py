@@ -17,7 +17,7 @@ from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
-from skscreen.fitting.training_data import remember
+from skscreen.fitting.training_data import mark, remember
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, WITH_LENGTHS, Kernel
 from skscreen.samples.multiclass import (
@@ -425,7 +425,7 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
         learned["_by_pairs"] = model.multi_class == "ovo"
         learned |= _sizes(data, division, solutions, found, learned)
-        remember(model, data.X, data.mark, division.labels, kernel)
+        remember(model, data.X, mark(data.X), division.labels, kernel)
     model.__dict__.update(learned)
     return model
 

@@ -103,9 +103,9 @@ def sigmoids(model: Any, problem: SVMProblem) -> np.ndarray:
     division, rng = problem.division, check_random_state(model.random_state)
     out = np.empty((division.n_problems, 2))
     for k in range(division.n_problems):
-        rows, signs = problem.labels.rows[division.rows(k)], division.signs(k)
-        weights = division.weights(k)
-        out[k] = _sigmoid_of(model, problem.X, rows, signs, weights, rng)
+        part, signs, labels = division.rows(k), division.signs(k), problem.labels
+        of_part = labels.rows[part], signs, labels.weights[part]
+        out[k] = _sigmoid_of(model, problem.X, *of_part, rng)
     return out
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -17,7 +16,7 @@ from skscreen.core.inputs import check_label_objects, refuse_masked, sound
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
-from skscreen.fitting.training_data import mark, own
+from skscreen.fitting.training_data import own
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
@@ -60,11 +59,6 @@ class TrainingSet:
     def labels(self) -> Any:
         """`Labels` or `Targets` of the samples of positive weight."""
         return self.division.labels
-
-    @cached_property
-    def mark(self) -> list[int]:
-        """What `X` was like when this was first asked for."""
-        return mark(self.X)
 
 
 class SVMProblem:
@@ -185,7 +179,7 @@ class SVMProblem:
         division, stored = self.division, self._stored
         if self.pairs is not None and spent is None:
             if start is None and stored is not None:
-                start = stored.start(problem, C, division.weights(problem))
+                start = stored.start(problem, C, self.labels.weights[division.rows(problem)])
             return next(self.follow(problem, [C], tol, start))
         samples, signs, spent = self._samples(problem), division.signs(problem), spent or 0
         losses = division.losses(problem, self._settings.loss)

@@ -42,8 +42,10 @@ class L1Fits:
         self._most = 100_000 if model.max_iter in (None, -1) else model.max_iter
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]
+        # Each class against the rest: all samples take part in all problems.
+        weights = division.labels.weights
         self.problems = [
-            L1Problem(X, division.signs(k), division.weights(k)) for k in range(division.n_problems)
+            L1Problem(X, division.signs(k), weights) for k in range(division.n_problems)
         ]
 
     def solve(self, k: int, C: float, tol: float, start: Any = None) -> SampleSolution:
