@@ -41,7 +41,7 @@ def test_pairs_in_the_order_of_scikit_learn():
     # Samples of weight zero do not count: "a" is the last of five.
     assert_array_equal(problems.rows(0), [4, 0, 2])
     assert_array_equal(problems.signs(0), [1.0, -1.0, -1.0])
-    assert_array_equal(problems.weights(1), [5.0, 2.0, 4.0])
+    assert_array_equal(problems.labels.weights[problems.rows(1)], [5.0, 2.0, 4.0])
     assert_array_equal(problems.rows(2), [0, 2, 1, 3])
 
 
