@@ -56,7 +56,7 @@ def extended(kernel, data):
 def gap(K, division, problem, bias, found):
     """The gap and the primal value of a solution at its intercept."""
     rows, signs = division.rows(problem), division.signs(problem)
-    C, beta = found.C * division.labels.weights[division.rows(problem)], (signs * found.alpha).astype(np.longdouble)
+    C, beta = found.C * division.labels.weights[rows], (signs * found.alpha).astype(np.longdouble)
     assert np.all(found.alpha >= 0.0) and np.all(found.alpha <= C)
     if bias is None:
         assert abs(beta.sum()) <= 1e-15 * max(np.abs(beta).sum(), 1e-300)
