@@ -96,11 +96,10 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.created
 	@$(RUN) -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.11' 'nanobind>=2.9' cmake ninja
 	@touch $@
 
-# --no-compile: Python compiles what is imported, at its first import; pip compiles all, one file at
-# a time, and tests use a part of it.
 # One stamp for each extra: it is installed again when its dependencies or the C++ sources change.
 # The second command finds skscreen in place and installs the extra's packages, each built (where it
-# has no wheel: seqeval) with the tools that it asks for and not with those above.
+# has no wheel: seqeval) with the tools that it asks for and not with those above. Bytecode is left to
+# the first import: pip would compile all files one after the other, of which tests use a part.
 $(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compiled/*.?pp) $(VENV)/.tools
 	@command -v $${CXX:-c++} >/dev/null || { \
 	  echo "skscreen is compiled from C++: install a C++17 compiler (Debian: apt-get install g++;"; \

@@ -119,6 +119,7 @@ def keeps_arguments(init: Callable) -> Callable:
 
     @wraps(init)
     def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        # Wrong arguments are an error of the constructor's own, which names it.
         init(self, *args, **kwargs)
         given = known.bind(self, *args, **kwargs)
         given.apply_defaults()

@@ -117,9 +117,7 @@ class L1Problem:
         """Solve for one C, from zero or the solution for another, to a relative gap of `tol`."""
         c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
         w = np.zeros(d) if start is None else start.w.copy()
-        zero, n_iter, failures = np.zeros(d, bool), 0, 0
-        last, least, halved, slow, growth = np.inf, np.inf, np.inf, 0, 1
-        best: _Found | None = None
+        zero, n_iter, growth, pace = np.zeros(d, bool), 0, 1, _Pace()
         at_first: np.ndarray | None = None
         sweeps: _Sweeps | None = None
         while True:
@@ -140,45 +138,39 @@ class L1Problem:
             if w[zero].any():
                 w[zero] = 0.0
                 margins = self.margins(w)
-            # The gap, but not the primal value, may stand still for a while at first. Only rounding
-            # errors are left where both do several times in a row.
-            # Fifty Newton steps that move less than a thousandth of the gap lead nowhere in time.
-            little = 1e-3 if slow >= 5 and not sparse.issparse(self._X) else 1e-6
-            moved = best is None or least - found.primal > little * best.gap
-            gained = best is None or found.gap < 0.9 * best.gap
-            failures = 0 if moved or gained else failures + 1
-            least = min(least, found.primal)
-            best = found if best is None or found.gap < best.gap else best
-            if best.gap <= tol * best.primal or n_iter >= max_iter or failures > 5:
+            is_sparse = sparse.issparse(self._X)
+            # A round on dense columns has up to fifty Newton steps: if these move less than a
+            # thousandth of the gap, they lead nowhere in time.
+            best = pace.see(found, 1e-3 if pace.slow >= 5 and not is_sparse else 1e-6)
+            if best.gap <= tol * best.primal or n_iter >= max_iter or pace.failures > 5:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
-            left, last = found.gap / last, found.gap
-            slow = slow + 1 if best.gap > 0.5 * halved else 0
-            halved = halved if slow else best.gap
-            if slow == 100 and sparse.issparse(self._X) and d <= 4 * _FEW:
+            # Filled columns of at most 32 MB, as each class against the rest has its own.
+            is_small = d <= 4 * _FEW and margins.size * d <= 2**22
+            if pace.slow == 100 and is_sparse and is_small:
                 # Sweeps and single steps only crawl on features of very unequal size.
                 self._X = self._X.toarray(order="F")
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
-                if failures == 3:
+                if pace.failures == 3:
                     # Where sweeps and steps of the weights in use stand still, the whole model is
                     # worth its price.
                     sweeps.few = 4 * _FEW
                 # Features that may come into use before the next certificate, and those in use.
                 # Sweeps go on alone as long as they lower the gap fast.
                 index = np.flatnonzero(~zero & ((np.abs(correlations) > 0.8) | (w != 0.0)))
-                n_iter += sweeps.go_on(w, margins, index, left > 0.3)
+                n_iter += sweeps.go_on(w, margins, index, pace.left > 0.3)
                 continue
             # Twice as many features as are in use; more where that has brought little.
-            growth = 2 * growth if left > 0.5 else 1
+            growth = 2 * growth if pace.left > 0.5 else 1
             size = min(growth * max(100, 2 * int(np.count_nonzero(w))), d)
             if size > _LARGEST_MATRIX:
                 self._X = sparse.csc_array(self._X)
                 continue
             index = _working_set(w, scaled, norms, zero, size)
             inner = max(0.05 * found.gap, 0.3 * tol * found.primal)
-            unequal = failures > 0 or slow >= 5
+            unequal = pace.failures > 0 or pace.slow >= 5
             n_iter += self._on_set(index, w, c, inner, max_iter - n_iter, unequal)
 
     def _on_set(self, index, w, c, gap: float, most: int, unequal: bool) -> int:
@@ -251,6 +243,34 @@ class _Found:
     def gap(self) -> float:
         """Return P - D."""
         return self.primal - self.dual
+
+
+@dataclass
+class _Pace:
+    """How the gap of a solve falls from one certificate to the next."""
+
+    best: _Found | None = None  # that of the smallest gap
+    least: float = np.inf  # primal value so far
+    last: float = np.inf  # gap
+    left: float = np.inf  # share of the gap that the last round has left
+    slow: int = 0  # certificates without half of the gap `halved`
+    halved: float = np.inf
+    failures: int = 0  # rounds one after the other without a gain
+
+    def see(self, found: _Found, little: float) -> _Found:
+        """Take up a certificate, a gain of a `little` of the gap being none; return the best."""
+        best = self.best
+        # The gap, but not the primal value, may stand still for a while at first. Only rounding
+        # errors are left where both do several times in a row.
+        moved = best is None or self.least - found.primal > little * best.gap
+        gained = best is None or found.gap < 0.9 * best.gap
+        self.failures = 0 if moved or gained else self.failures + 1
+        self.least = min(self.least, found.primal)
+        self.best = best = found if best is None or found.gap < best.gap else best
+        self.left, self.last = found.gap / self.last if self.last else 0.0, found.gap
+        self.slow = self.slow + 1 if best.gap > 0.5 * self.halved else 0
+        self.halved = self.halved if self.slow else best.gap
+        return best
 
 
 def _certificate(w, margins, alpha, c, correlations, zero) -> _Found:

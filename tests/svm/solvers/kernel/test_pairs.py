@@ -34,7 +34,7 @@ def solved(data, kernel, C, bias, tol, problem, whole=WHOLE, **options):
 def gap(K, division, problem, bias, found):
     """The gap and the primal value of a solution at its intercept, in double precision."""
     rows, signs = division.rows(problem), division.signs(problem)
-    C, beta = found.C * division.labels.weights[division.rows(problem)], signs * found.alpha
+    C, beta = found.C * division.labels.weights[rows], signs * found.alpha
     assert np.all(found.alpha >= 0.0) and np.all(found.alpha <= C)
     if bias is None:
         assert abs(beta.sum()) <= 1e-13 * np.abs(beta).sum()
