@@ -3,9 +3,9 @@
     python doc/pictures.py
 
 Measured numbers are read from `_static/readme_figures.json`, the one place that holds them: a list
-of jobs, each with what it is, the seconds of both sides, how many times faster we are and what they
-reached, all as on the page of the job. Jobs with "picture" are in the README's picture; "more" marks
-a limit that a peer ran into.
+of jobs, each with what it is, the seconds of both sides, how many times faster we are and what was
+reached, all as on the page of the job. Jobs with "picture" are in the README's picture; "more"
+marks a limit that a peer ran into.
 """
 
 import json

@@ -29,14 +29,18 @@ def panels(out: Path, name: str, found: dict) -> None:
             one_panel(ax, *points)
             if quantity == "tol":
                 ax.invert_xaxis()
-            ax.set_xlabel(NAMES.get(quantity, quantity), fontsize="small", labelpad=1)
+            slope = points[-1][0]
+            ax.set_xlabel(
+                f"{NAMES.get(quantity, quantity)}: slope {slope:+.2f}", fontsize="medium",
+                color=COLOURS[3], labelpad=1,
+            )  # fmt: skip
         row[0].set_title(title, fontsize="medium", loc="left")
         row[0].set_ylabel("CPU seconds", fontsize="small")
     save(figure, out, name)
 
 
 def one_panel(ax, xs: np.ndarray, seconds: np.ndarray, missed: np.ndarray, line) -> None:
-    """Points, hollow where the tolerance was missed, and the fitted line with its slope."""
+    """Points, hollow where the tolerance was missed, and the fitted line."""
     ax.loglog(xs, seconds, color=COLOURS[0], linewidth=1.0, alpha=0.5)
     for late, face in ((False, COLOURS[0]), (True, "white")):
         shown = missed == late
@@ -46,10 +50,6 @@ def one_panel(ax, xs: np.ndarray, seconds: np.ndarray, missed: np.ndarray, line)
     slope, intercept, through = line
     ends = through[[0, -1]].astype(float)
     ax.loglog(ends, np.exp(intercept) * ends**slope, color=COLOURS[3], linewidth=1.8)
-    ax.text(
-        0.04, 0.94, f"slope {slope:+.2f}", transform=ax.transAxes, va="top", color=COLOURS[3],
-        fontsize="medium",
-    )  # fmt: skip
     # Three ticks, of values that were measured: decades do not fit into a short range.
     ticks = xs[[0, xs.size // 2, -1]]
     ax.xaxis.set_minor_locator(NullLocator())

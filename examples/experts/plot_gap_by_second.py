@@ -22,8 +22,11 @@ fig, axes = plt.subplots(1, 3, figsize=(11.0, 3.6), layout="constrained")
 fig.suptitle("The optimum lies between two known numbers", fontweight="bold")
 bounds, gap, left = axes
 bounds.fill_between(fit["seconds"], fit["dual"], fit["primal"], color="0.88")
-bounds.plot(fit["seconds"], fit["primal"], "o-", color="#0072B2", label="primal: not above")
-bounds.plot(fit["seconds"], fit["dual"], "s-", color="#E69F00", label="dual: not below")
+for name, look, colour, label in (
+    ("primal", "o-", "#0072B2", "primal: the optimum is below it"),
+    ("dual", "s-", "#E69F00", "dual: the optimum is above it"),
+):
+    bounds.plot(fit["seconds"], fit[name], look, color=colour, label=label)
 middle = fit["primal"][-1]
 bounds.set(ylim=(middle - 60, middle + 30), ylabel="Objective")
 bounds.legend(frameon=False, loc="lower right")

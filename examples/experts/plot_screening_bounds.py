@@ -16,11 +16,11 @@ from skscreen.inspection import ScreeningDisplay
 X, y = load_wine(return_X_y=True)
 X = MinMaxScaler((-1.0, 1.0)).fit_transform(X)
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.8), sharey=True, layout="constrained")
-fig.suptitle("The ball of the gap decides as many triplets as any", fontweight="bold")
+fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.2), sharey=True, layout="constrained")
+fig.suptitle("The ball of the gap decides about as many triplets as any", fontweight="bold")
 path = rtlm_path(X, y, n_neighbors=10)
 display = ScreeningDisplay.from_path(path, ax=left)
-display.ax_.set_title("the default, gap", loc="left", pad=22)
+display.ax_.set_title("the default, gap", loc="left", pad=36)
 
 colours = {"gap": "#0072B2", "rrpb": "#E69F00", "dgb": "#009E73", "gb": "#D55E00"}
 for name, colour in colours.items():
@@ -30,7 +30,7 @@ for name, colour in colours.items():
 right.set_xscale("log")
 right.xaxis.set_inverted(True)
 right.set_xlabel("Regularisation parameter λ (log scale)")
-right.set_title("each bound, path rule", loc="left", pad=22)
+right.set_title("each bound, at the start", loc="left", pad=36)
 right.spines[["top", "right"]].set_visible(False)
 right.legend(frameon=False, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0))
 plt.show()

@@ -320,6 +320,35 @@ def test_all_names_find_room_and_cover_no_point():
     assert EmbeddingDisplay.from_estimator(model, names=None).texts_ == []
 
 
+def test_names_cover_no_line_where_another_side_is_free():
+    # A reference far to the right of one point, whose name stood there.
+    points = np.array([[0.0, 0.0], [0.0, 4.0], [4.0, 4.0], [4.0, 0.0]])
+    reference = points + np.array([[2.5, 0.0], [0.1, 0.0], [0.1, 0.0], [0.1, 0.0]])
+    display = EmbeddingDisplay(points=points, names=["Athens", *"bcd"], reference=reference).plot()
+    display.figure_.canvas.draw()
+    along = np.linspace(points, reference, 50).reshape(-1, 2)
+    lines = display.ax_.transData.transform(along)
+    low, high = np.split(boxes(display.texts_)[:, None], 2, axis=2)
+    assert not ((lines > low) & (lines < high)).all(axis=2).any()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_lines_to_names_pass_no_other_name(seed):
+    # A crowd, whose names are partly further away and joined to their points.
+    points = np.random.default_rng(seed).normal(scale=0.2, size=(12, 2))
+    points = np.vstack([points, [[-1.0, -1.0], [1.0, 1.0]]])
+    names = [f"name {k}" for k in range(14)]
+    display = EmbeddingDisplay(points=points, names=names).plot()
+    display.figure_.canvas.draw()
+    low, high = np.split(boxes(display.texts_), 2, axis=1)
+    joined = [k for k, text in enumerate(display.texts_) if text.arrow_patch is not None]
+    assert joined
+    for k in joined:
+        start = display.ax_.transData.transform(display.texts_[k].xy)
+        line = np.linspace(start, 0.5 * (low[k] + high[k]), 100)[:, None]
+        assert not ((line > low) & (line < high)).all(axis=2)[:, np.arange(14) != k].any()
+
+
 def test_the_share_of_a_plane_is_written():
     points = np.random.default_rng(1).normal(size=(9, 3))
     display = EmbeddingDisplay.from_estimator(fitted(points))
