@@ -88,7 +88,8 @@ def _find_room(
     # next.
     n = len(sizes)
     half = 0.5 * sizes + 1.0
-    found, placed = [None] * n, np.empty((0, 4))
+    found: list = [None] * n
+    placed = np.empty((0, 4))
     # Lines from points to further markers, and from labels to their points, from end to end.
     lines = np.hstack([markers[:n], markers[n:]]) if len(markers) > n else np.empty((0, 4))
     near = ((markers[:n, None] - markers) ** 2).sum(axis=2) < _CROWD**2
@@ -139,7 +140,7 @@ def _room_for(
                 crossing |= _meet(leads[:, None], placed).any(axis=1)
             score = gaps[:, ~own].min(axis=1, initial=_CROWD) - 2.0 * _CROWD * crossing
             best = np.where(free, score, -np.inf).argmax()
-            if not crossing[best]:
+            if score[best] >= 0.0:
                 return offsets[best]
             fallback = offsets[best] if fallback is None else fallback
     return fallback
