@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from numbers import Integral, Number
+from enum import Enum
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,24 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def sound(X: Any, name: str = "X") -> Any:
+def refuse_times(values: Any, name: str) -> None:
+    """Refuse dates and durations in the place of numbers: NumPy counts them, in any unit."""
+    kinds = values.dtypes if hasattr(values, "columns") and hasattr(values, "dtypes") else None
+    for kind in [getattr(values, "dtype", None)] if kinds is None else kinds:
+        temporal = getattr(kind, "is_temporal", None)
+        if getattr(kind, "kind", "") in ("m", "M") or (temporal and temporal()):
+            raise ValueError(
+                f"{name} must hold numbers, but has dates or durations: pass what matters of them, "
+                "as hours or days since the first."
+            )
+
+
+def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     """Return samples, sparse ones without spare entries; refuse masked or misplaced entries."""
     # Compiled code would read and write outside of arrays.
     refuse_masked(X, name)
+    if numbers:
+        refuse_times(X, name)
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
     lines, across = X.shape if X.format == "csr" else X.shape[::-1]
@@ -56,6 +71,7 @@ def sound(X: Any, name: str = "X") -> Any:
 def sample_weights(given: Any, X: Any, name: str = "sample_weight", **rules: Any) -> np.ndarray:
     """Return weights of samples, (n,), as scikit-learn checks them."""
     refuse_masked(given, name)
+    refuse_times(given, name)
     if isinstance(given, Mapping | str):
         raise TypeError(
             f"{name} must hold a number for each sample, got {given!r}. From weights of classes "
@@ -88,13 +104,29 @@ def as_floats(values: Any, kinds: str = "biuf") -> np.ndarray | None:
         values = np.asarray(values)
     except ValueError:
         return None
+    if values.dtype == object and all(
+        isinstance(cell, Real) and not isinstance(cell, bool) for cell in values.ravel().tolist()
+    ):
+        # As rows of frames of several kinds are.
+        values = values.astype(np.float64)
     return values.astype(np.float64) if values.dtype.kind in kinds else None
+
+
+def label_array(y: Any) -> Any:
+    """Return labels as they are, or an array of objects where a list has others beside strings."""
+    # NumPy makes strings of them: "nan" of NaN, "True" of True, and of a member of an Enum the
+    # first letters of its name.
+    if not isinstance(y, list | tuple) or all(kind in (str, np.str_) for kind in set(map(type, y))):
+        return y
+    labels = np.asarray(y)
+    mixed = labels.dtype.kind == "U" and labels.ndim == 1
+    return np.array(y, dtype=object) if mixed else labels
 
 
 def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y") -> None:
     """Refuse labels in an array of objects or bytes that are no strings; `known` (n,) are asked."""
     try:
-        labels = np.asarray(y)
+        labels = np.asarray(label_array(y))
     except ValueError:
         return  # Lists of unequal lengths: what checks the shape says so.
     if labels.dtype.kind == "T":
@@ -106,23 +138,33 @@ def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y"
         return
     cells = labels.ravel().tolist()
     asked = range(len(cells)) if known is None else np.flatnonzero(known)
-    wrong = [k for k in asked if not isinstance(cells[k], str)]
+    wrong = [k for k in asked if not isinstance(cells[k], str) or _is_written(cells[k], y)]
     if not wrong:
         return
     # What else is there can be turned into labels only without missing ones.
     k = next((k for k in wrong if is_missing(cells[k])), wrong[0])
-    label, advice = cells[k], "name kinds by strings, y.astype(str)"
+    strings = f"{name}.astype(str)"
+    if isinstance(y, list | tuple):
+        strings = f"[str(label) for label in {name}]"
+    label, advice = cells[k], f"name kinds by strings, {strings}"
     if is_missing(label):
         advice = "leave samples without a label out"
+    elif isinstance(label, Enum):
+        advice = f"pass the values of members of an Enum, [member.value for member in {name}]"
     elif isinstance(label, bytes):
         advice = "decode bytes, np.char.decode(np.asarray(y, dtype=bytes))"
     elif isinstance(label, Number):
-        advice = "pass numbers as such, y.astype(int), a mixture as y.astype(str)"
+        advice = f"pass numbers as such, y.astype(int), a mixture as {strings}"
     raise TypeError(
         f"Unknown label type: {name} must be uniformly strings or numbers, without missing values, "
         f"got {type(label).__name__} in an array of {labels.dtype}, {label!r} at position {k}: "
         f"{advice}."
     )
+
+
+def _is_written(label: str, y: Any) -> bool:
+    """Whether NumPy writes a string of a list otherwise than it is, as members of an Enum."""
+    return isinstance(y, list | tuple) and str(label) != str.__str__(label)
 
 
 def is_missing(cell: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
 
 from skscreen.core.floats import SQUARABLE
-from skscreen.core.inputs import are_distances, check_format, in_format
+from skscreen.core.inputs import are_distances, check_format, in_format, sound
 from skscreen.core.memory import check_memory
 
 _NOISE_MODELS = ("flips", "points", "distances")
@@ -99,7 +99,7 @@ def make_triplets(
 def _check_points(X, metric) -> np.ndarray:
     if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
-    X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
+    X = check_array(sound(X), dtype=np.float64, ensure_min_samples=3, input_name="X")
     if np.abs(X).max() > SQUARABLE:
         raise ValueError(f"X must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
     if metric == "euclidean":
@@ -159,7 +159,7 @@ def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
 
 
 def _check_queries(queries, n) -> np.ndarray:
-    rows = check_array(queries, dtype="numeric", input_name="queries")
+    rows = check_array(sound(queries, "queries"), dtype="numeric", input_name="queries")
     if rows.shape[1] != 3 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"queries must have three columns of objects, 0 to {n - 1}.")
     i, j, k = rows.T

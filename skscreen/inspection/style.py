@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.inputs import label_array
+
 # Matplotlib is imported only when something is drawn.
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +119,9 @@ def mark_point(ax: Axes, x: float, y: float, colour: str, name: str, **style: An
 
 def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
     """Return classes that can be told apart and sorted."""
-    classes = np.asarray(classes)
+    classes = np.asarray(label_array(classes))
+    if classes.ndim == 2 and classes.shape[1] == 1:
+        classes = classes[:, 0]
     if classes.ndim != 1:
         raise ValueError(f"`{name}` must be one column, got shape {classes.shape}.")
     # NaN is not equal to itself.

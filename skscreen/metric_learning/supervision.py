@@ -12,6 +12,8 @@ from skscreen.core.inputs import (
     as_floats,
     as_indices,
     check_label_objects,
+    is_missing,
+    label_array,
     refuse_masked,
     same_pairs,
     sample_weights,
@@ -47,7 +49,7 @@ def class_codes(
         )
     _check_meaning(y)
     refuse_masked(y, "y")
-    y = column_or_1d(y, warn=True)
+    given, y = y, column_or_1d(label_array(y), warn=True)
     check_consistent_length(X, y)
     strings = y.dtype.kind in "UT"
     if unlabelled is not None and y.dtype.kind != "O" and isinstance(unlabelled, str) != strings:
@@ -58,8 +60,8 @@ def class_codes(
         )
     known = np.ones(len(y), dtype=bool) if used is None else used.copy()
     if unlabelled is not None:
-        known &= y != unlabelled
-    check_label_objects(y, known)
+        known &= ~_equal(y, unlabelled)
+    check_label_objects(given, known)
     try:
         if known.any():
             # Before kinds of labels are told apart, which casts them.
@@ -86,6 +88,15 @@ def class_codes(
     found = np.full(len(y), -1)
     found[known] = codes
     return found
+
+
+def _equal(y: np.ndarray, label: Any) -> np.ndarray:
+    """Where labels are a given one; NaN and the like, which equal nothing, are all one."""
+    if is_missing(label):
+        return np.array([is_missing(one) for one in y.tolist()], dtype=bool)
+    if y.dtype.kind == "O":
+        return np.array([not is_missing(one) and one == label for one in y.tolist()], dtype=bool)
+    return y == label
 
 
 def _check_meaning(y) -> None:
@@ -134,7 +145,9 @@ def check_weights(name: str, weights: Any, n: int, what: str) -> np.ndarray:
     refuse_masked(weights, name)
     numbers = as_floats(weights, "iuf")
     if numbers is None or numbers.shape != (n,):
-        got = "something else" if numbers is None else f"shape {numbers.shape}"
+        got = f"shape {np.shape(weights)}"
+        if numbers is None:
+            got = "other values: convert them, np.asarray(weights, dtype=float)"
         raise ValueError(f"{name} must be one number for each of the {n} {what}, got {got}.")
     return _in_range(name, numbers)
 

@@ -9,7 +9,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
-from skscreen.core.inputs import as_indices, is_missing, refuse_masked, same_pairs, sound
+from skscreen.core.inputs import (
+    as_indices,
+    is_missing,
+    label_array,
+    refuse_masked,
+    same_pairs,
+    sound,
+)
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget, keeps_arguments, with_options
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
@@ -263,14 +270,33 @@ def check_answers(y: Any, n_tuples: int, tuples: str, name: str = "y") -> np.nda
     if y is None:
         return np.ones(n_tuples, dtype=int)
     refuse_masked(y, name)
-    y = column_or_1d(y)
+    y = column_or_1d(label_array(y))
     if len(y) != n_tuples:
         raise ValueError(
             f"{name} must have a label for each of the {n_tuples} {tuples}, got {len(y)}."
         )
     if not np.all(np.isin(y, (-1, 1))):
-        hint = f": pass np.where({name}, 1, -1)" if np.all(np.isin(y, (0, 1))) else ""
         raise ValueError(
-            f"{name} must be 1 or -1 for each of the {tuples}, got {np.unique(y)[:5]}{hint}."
+            f"{name} must be 1 or -1 for each of the {tuples}, got {_codes_of_answers(y, name)}."
         )
     return y.astype(int)
+
+
+def _codes_of_answers(y: np.ndarray, name: str) -> str:
+    """Return other labels than 1 and -1, and what to pass if they mean these."""
+    codes = y.tolist()
+    lacking = [k for k, code in enumerate(codes) if is_missing(code)]
+    if lacking:
+        return f"{codes[lacking[0]]!r} at position {lacking[0]}: leave tuples without a label out"
+    if np.all(np.isin(y, (0, 1))):
+        return f"{np.unique(y)}: pass np.where({name}, 1, -1)"
+    found = list(dict.fromkeys(codes))
+    if set(found) <= {"1", "-1"}:
+        return f"{found}: pass np.asarray({name}, dtype=int)"
+    if len(found) == 2:
+        one, other = found
+        return (
+            f"{found}: pass np.where(np.asarray({name}) == {one!r}, 1, -1) if {one!r} means 1, "
+            f"with {other!r} if that does"
+        )
+    return f"{found[:5]}"

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array
 
-from skscreen.core.inputs import in_order
+from skscreen.core.inputs import in_order, sound
 from skscreen.embedding.problem.answers import (
     Answers,
     Layout,
@@ -74,6 +74,7 @@ def triplet_error(
     """
     _refuse_other_forms(embedding, "embedding")
     names = embedding.index.tolist() if hasattr(embedding, "loc") else None
+    embedding = sound(embedding, "embedding")
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )
@@ -186,8 +187,8 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     for name, points in (("X", X), ("Y", Y)):
         _refuse_other_forms(points, name)
     Y = in_order(Y, X.index.tolist(), "Y") if hasattr(X, "loc") and hasattr(Y, "loc") else Y
-    X = check_array(X, dtype=np.float64, input_name="X")
-    Y = check_array(Y, dtype=np.float64, input_name="Y")
+    X = check_array(sound(X), dtype=np.float64, input_name="X")
+    Y = check_array(sound(Y, "Y"), dtype=np.float64, input_name="Y")
     if X.shape != Y.shape:
         raise ValueError(f"X and Y must have the same shape, got {X.shape} and {Y.shape}.")
     for name, points in (("X", X), ("Y", Y)):

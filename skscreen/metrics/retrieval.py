@@ -1,6 +1,6 @@
 """Measures of retrieval: how near to each query its relevant items are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from numbers import Integral
 from typing import Any, Literal
 
@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
 
 from skscreen.core.floats import EPS
-from skscreen.core.inputs import are_distances, is_missing, refuse_masked
+from skscreen.core.inputs import are_distances, is_missing, label_array, refuse_masked
 from skscreen.fitting.warning import warn_user
 
 # For some queries the number of relevant items, and a row of ranks each, the nearest item first:
@@ -323,8 +323,11 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
                 "gallery holds the queries themselves, and each is nearest to itself: leave "
                 "gallery out to compare each sample with all others."
             )
+    both = np.concatenate((labels, others))
     try:
-        names, codes = np.unique(np.concatenate((labels, others)), return_inverse=True)
+        if any(isinstance(label, Set) for label in both.tolist()):
+            raise TypeError("Sets have no order.")
+        names, codes = np.unique(both, return_inverse=True)
     except TypeError as error:
         raise TypeError("targets, the labels, must be uniformly strings or numbers.") from error
     junk_labels = _junk_labels(junk)
@@ -371,7 +374,7 @@ def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.nd
             "labels. If they are features, add 1 to all samples."
         )
     refuse_masked(labels, labels_name)
-    labels = column_or_1d(labels, warn=True)
+    labels = column_or_1d(label_array(labels), warn=True)
     check_consistent_length(Z, labels)
     _refuse_missing(labels, labels_name)
     return Z, labels
@@ -382,7 +385,7 @@ def _junk_labels(junk) -> np.ndarray:
     try:
         # Sets and other iterables would be a single label.
         junk = list(junk) if isinstance(junk, Iterable) and not isinstance(junk, str) else junk
-        labels = np.atleast_1d([] if junk is None else junk)
+        labels = np.atleast_1d(label_array([] if junk is None else junk))
     except ValueError:
         labels = np.empty((0, 0))
     if labels.ndim != 1:

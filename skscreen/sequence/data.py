@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skscreen.core.inputs import is_sparse
+from skscreen.core.inputs import is_sparse, refuse_masked, refuse_times
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.rows import LARGEST
 
@@ -228,12 +228,7 @@ def _as_matrix(part, name: str):
             raise ValueError(f"{name} must have shape (length, n_features), got {shape}.{single}")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
         return part
-    kinds = getattr(part, "dtypes", [getattr(part, "dtype", None)])
-    if any(getattr(kind, "kind", "") in ("m", "M") for kind in kinds):
-        raise ValueError(
-            f"{name} must be a matrix of numbers, but has dates or durations: pass what matters of "
-            "them, as hours or days since the first."
-        )
+    refuse_times(part, name)
     try:
         return check_array(part, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
@@ -283,6 +278,8 @@ def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:
     """Return a weight >= 0 for each sequence."""
     if sample_weight is None:
         return np.ones(n_sequences)
+    refuse_masked(sample_weight, "sample_weight")
+    refuse_times(sample_weight, "sample_weight")
     try:
         weights = check_array(
             sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"

@@ -12,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.core.inputs import check_label_objects, refuse_masked, sound
+from skscreen.core.inputs import check_label_objects, refuse_masked, refuse_times, sound
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
@@ -299,9 +299,11 @@ def divided_as(
 
 def validated(model: Any, X: Any, y: Any) -> tuple:
     """Validate samples, of any kind for a function, and labels or targets; sets the features."""
-    X = sound(X)
+    X = sound(X, numbers=not callable(model.kernel))
     refuse_masked(y, "y")
-    if not is_regressor(model):
+    if is_regressor(model):
+        refuse_times(y, "y")
+    else:
         check_label_objects(y)
     if callable(model.kernel):
         X = as_given(X)
@@ -319,7 +321,8 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
 
 def asked(model: Any, kernel: Kernel, X: Any) -> Any:
     """Return samples to predict as the kernel of an estimator takes them."""
-    function, X = kernel.function, sound(X)
+    function = kernel.function
+    X = sound(X, numbers=function is None)
     if function is None:
         return validate_data(model, X, reset=False, **accepted(model))
     if is_table(X) and hasattr(model, "n_features_in_"):

@@ -1,6 +1,9 @@
 """Samples, labels and weights that would be read as others are refused, or brought to one form."""
 
+import enum
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -8,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.class_weight import compute_sample_weight
 
 from skscreen import (
+    OrdinalEmbedding,
     PragamSVC,
     RTLMPairsClassifier,
     ScreenedLinearSVC,
@@ -17,7 +21,8 @@ from skscreen import (
     ScreenedSVCCV,
     ScreenedSVR,
 )
-from skscreen.metrics import precision_at_k
+from skscreen.datasets import make_triplets
+from skscreen.metrics import precision_at_k, procrustes_distance, triplet_error
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 6)) * (RNG.random((40, 6)) < 0.4)
@@ -141,3 +146,113 @@ def test_labels_of_numpys_variable_strings(model):
     with pytest.raises(TypeError, match=r"y\.astype\(str\)"):
         model.fit(X, labels.astype(np.dtypes.StringDType()))
     model.fit(X, labels)
+
+
+class Colour(str, enum.Enum):  # noqa: UP042 - members of a StrEnum are written as they are
+    """Members that NumPy writes as "Colour.RED", cut to the length of the values."""
+
+    RED = "r"
+    BLUE = "b"
+
+
+# Lists of which NumPy makes strings: "nan", "True", "3", and the first letters of "Colour".
+MIXED = {
+    "NaN": ([np.nan, "a"], "nan at position 0: leave samples without a label out"),
+    "truth": (["a", True], r"True at position 1.*\[str\(label\) for label in y\]"),
+    "number": (["a", 3], "3 at position 1"),
+    "Enum": (list(Colour), r"\[member.value for member in y\]"),
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+@pytest.mark.parametrize("name", ["rbf", "penalised", "together", "pragam", "search", "metric"])
+def test_lists_of_labels_of_several_kinds(name, kind):
+    labels, message = MIXED[kind]
+    model = ScreenedRTLM() if name == "metric" else clone(MODELS[name])
+    with pytest.raises(TypeError, match=message):
+        model.fit(X, [labels[label] for label in np.arange(len(X)) % 2])
+
+
+def test_lists_of_labels_of_several_kinds_elsewhere():
+    labels = [np.nan, *(["a", "b"] * 20)[1:]]
+    with pytest.raises(ValueError, match="targets must not hold NaN"):
+        precision_at_k(X, labels, k=3)
+    with pytest.raises(TypeError, match="uniformly strings or numbers"):
+        precision_at_k(X, [{label} for label in Y.tolist()], k=3)
+
+
+def test_missing_labels_are_unlabelled_if_they_are_said_to_be():
+    data = load_iris()
+    codes = np.where(np.arange(150) % 5 == 0, -1, data.target)
+    expected = ScreenedRTLM(unlabelled=-1).fit(data.data, codes).components_
+    numbers = np.where(codes < 0, np.nan, codes)
+    names = [np.nan if code < 0 else f"class {code}" for code in codes]
+    for labels in (numbers, names, pd.Series(names, dtype="string")):
+        model = ScreenedRTLM(unlabelled=np.nan).fit(data.data, labels)
+        np.testing.assert_array_equal(model.components_, expected)
+    beside = ["?" if code < 0 else f"class {code}" for code in codes]
+    model = ScreenedRTLM(unlabelled="?").fit(data.data, beside)
+    np.testing.assert_array_equal(model.components_, expected)
+
+
+def test_dates_and_durations_are_no_numbers():
+    days = np.datetime64("2020-01-01") + np.arange(40)
+    seconds = pd.Series(pd.to_timedelta(np.arange(40), unit="s"))
+    frame = pd.DataFrame({"day": days, "next": days + 1})
+    for times in (days, pd.Series(days), seconds, seconds.to_numpy()):
+        with pytest.raises(ValueError, match="y must hold numbers, but has dates or durations"):
+            ScreenedSVR().fit(X, times)
+        for model in (ScreenedSVC(), ScreenedRTLM(), PragamSVC()):
+            with pytest.raises(ValueError, match="sample_weight must hold numbers, but has dates"):
+                model.fit(X, Y, sample_weight=times)
+    for model in (ScreenedSVC(), ScreenedLinearSVC(), ScreenedRTLM(), PragamSVC()):
+        with pytest.raises(ValueError, match="X must hold numbers, but has dates or durations"):
+            model.fit(frame, Y)
+
+    # Of what a function compares, it says itself what it is.
+    def kernel(one, other):
+        return np.exp(-0.01 * np.abs((one[:, None, 0] - other[:, 0]).astype(float)))
+
+    model = ScreenedSVC(kernel=kernel).fit(days[:, None], Y)
+    assert model.predict(days[:, None]).shape == (40,)
+
+
+def test_masks_in_points():
+    points = X[:10] + np.arange(10.0)[:, None]
+    masked = np.ma.masked_less(points, 0.5)
+    for read in (
+        lambda: make_triplets(masked, 10),
+        lambda: procrustes_distance(points, masked),
+        lambda: triplet_error(masked, [[0, 1, 2]]),
+        lambda: OrdinalEmbedding().fit(make_triplets(points, 50), init=masked[:, :2]),
+    ):
+        with pytest.raises(ValueError, match="has masked entries, the first at"):
+            read()
+
+
+def test_weights_and_answers_of_objects():
+    triplets = np.array([[0, 1, 2], [3, 4, 5], [1, 0, 6]])
+    expected = ScreenedRTLM().fit(X, triplets=triplets, comparison_weight=[1.0, 2.0, 3.0])
+    mixed = np.array([1, 2.0, np.float32(3.0)], dtype=object)
+    model = ScreenedRTLM().fit(X, triplets=triplets, comparison_weight=mixed)
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    with pytest.raises(ValueError, match=r"convert them, np.asarray\(weights, dtype=float\)"):
+        ScreenedRTLM().fit(X, triplets=triplets, comparison_weight=["1", "2", "3"])
+
+
+@pytest.mark.parametrize(
+    "labels, call",
+    [
+        (["same", "other"], r"np.where\(np.asarray\(y\) == 'same', 1, -1\) if 'same' means 1"),
+        (["1", "-1"], r"np.asarray\(y, dtype=int\)"),
+        ([1, 2], r"np.where\(np.asarray\(y\) == 1, 1, -1\)"),
+        ([True, False], r"np.where\(y, 1, -1\)"),
+        ([1.0, np.nan], "nan at position 1: leave tuples without a label out"),
+        ([1, None], "None at position 1: leave tuples without a label out"),
+        ([1, 0, 2], r"\[1, 0, 2\]"),
+    ],
+)
+def test_other_labels_of_pairs(labels, call):
+    pairs = np.array([[0, 1], [2, 3], [4, 5]])[: len(labels)]
+    with pytest.raises(ValueError, match="y must be 1 or -1 for each of the pairs, got .*" + call):
+        RTLMPairsClassifier(preprocessor=X).fit(pairs, labels)

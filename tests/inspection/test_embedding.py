@@ -32,6 +32,11 @@ def fitted(points=POINTS):
     return model
 
 
+def test_classes_of_a_frame_of_one_column():
+    frame = pd.DataFrame({"kind": list("aabbab")})
+    assert_array_equal(EmbeddingDisplay.from_estimator(fitted(), classes=frame).classes, frame.kind)
+
+
 def test_points_and_names():
     display = EmbeddingDisplay.from_estimator(fitted(), names=np.array(NAMES))
     (scatter,) = display.scatters_
@@ -185,6 +190,7 @@ def test_an_estimator_without_points():
     [
         ([0.0, np.nan, 1.0, 1.0, 0.0, 0.0], "missing values"),
         (np.array(["a", None, "b", "b", "a", "a"], dtype=object), "missing values"),
+        (["a", np.nan, "b", "b", "a", "a"], "missing values"),
         (np.array(["a", 1, "b", "b", "a", "a"], dtype=object), "uniformly strings or numbers"),
     ],
 )

@@ -246,6 +246,14 @@ def test_weights_that_are_no_numbers_of_sequences(weights):
         ChainCRF().fit(X, Y, sample_weight=weights)
 
 
+def test_masked_weights_and_durations():
+    masked = np.ma.masked_equal(np.arange(1.0, 7.0), 2.0)
+    with pytest.raises(ValueError, match=r"sample_weight has masked entries, the first at \[1\]"):
+        ChainCRF().fit(X, Y, sample_weight=masked)
+    with pytest.raises(ValueError, match="sample_weight must hold numbers, but has dates"):
+        ChainCRF().fit(X, Y, sample_weight=np.arange(1, 7).astype("m8[s]"))
+
+
 def test_numbers_that_are_none_are_placed():
     bad = [part.copy() for part in X]
     bad[2][3, 1] = np.nan

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.floats import SQUARABLE
-from skscreen.core.inputs import in_order
+from skscreen.core.inputs import in_order, sound
 from skscreen.core.memory import check_kernel_memory
 
 # Measured number of kernel matrices in memory at the same time.
@@ -50,7 +50,7 @@ class FeatureMapMixin(BaseEstimator):
         check_is_fitted(self)
         check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
         F = in_order(F, self.objects_.tolist(), "F")
-        frame = _Frame().fit(F, self.compared_)
+        frame = FeatureMap().fit(F, self.compared_)
         F = frame.transform(F)[self.compared_]
         check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
         spread = 2.0 * F.var(axis=0).sum()
@@ -88,7 +88,7 @@ class FeatureMapMixin(BaseEstimator):
         return model.predict(F)
 
 
-class _Frame(BaseEstimator):
+class FeatureMap(BaseEstimator):
     """Mean, size and names of features: products of rows are accurate near the origin only."""
 
     def fit(self, F, rows: np.ndarray) -> Self:
@@ -118,7 +118,7 @@ class _Frame(BaseEstimator):
 
     @staticmethod
     def _check(F) -> np.ndarray:
-        F = check_array(F, dtype=np.float64, input_name="F")
+        F = check_array(sound(F, "F"), dtype=np.float64, input_name="F")
         if np.abs(F).max() > SQUARABLE:
             raise ValueError(f"F must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
         return F

@@ -12,7 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from skscreen.core.inputs import check_label_objects, refuse_masked, sample_weights
+from skscreen.core.inputs import (
+    check_label_objects,
+    refuse_masked,
+    refuse_times,
+    sample_weights,
+)
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import with_options
@@ -392,6 +397,8 @@ class Training:
         refuse_masked(y_val, "y_val")
         if is_classifier(self.model):
             check_label_objects(y_val, name="y_val")
+        else:
+            refuse_times(y_val, "y_val")
         if diagonal is not None:
             diagonal = check_diagonal(diagonal, X_val.shape[0])
         y_val = column_or_1d(y_val, warn=True)
