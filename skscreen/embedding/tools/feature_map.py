@@ -91,7 +91,7 @@ class FeatureMapMixin(BaseEstimator):
 class FeatureMap(BaseEstimator):
     """Mean, size and names of features: products of rows are accurate near the origin only."""
 
-    def fit(self, F, rows: np.ndarray) -> Self:
+    def fit(self, F: Any, rows: np.ndarray) -> Self:
         """Take middle and size of the rows where `rows` is True."""
         values = self._check(F)
         if len(values) != len(rows):
@@ -104,7 +104,7 @@ class FeatureMap(BaseEstimator):
         self.size_ = float(np.abs(values - self.middle_).max()) or 1.0
         return self
 
-    def transform(self, F) -> np.ndarray:
+    def transform(self, F: Any) -> np.ndarray:
         """Return the features around the origin, of size 1."""
         values, width = self._check(F), self.middle_.size
         if values.shape[1] != width:
