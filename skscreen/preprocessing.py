@@ -6,6 +6,7 @@ fold, use the groups ``numpy.repeat(range(n_trials), len(triplets) // n_trials)`
 ties or NaN give different numbers of triplets: convert these trial by trial, and count.
 """
 
+from collections.abc import Set
 from itertools import combinations, pairwise, permutations
 from numbers import Integral
 from typing import Any
@@ -162,7 +163,7 @@ def triplets_from_multiselect(
             raise ValueError(f"select must be from 1 to {width - 1}, got {select}.")
         k, chosen = int(select), np.empty((n_trials, 0), dtype=np.int64)
     else:
-        chosen = _selected(select, table, lead, response)
+        chosen = _selected(select, table, lead, response, ranked=bool(is_ranked))
         k = chosen.shape[1]
     names = _in_front(table, np.column_stack([np.full(n_trials, lead), chosen]))
     return _rows(names, [(0, j, l) for j in range(1, k + 1)
@@ -388,7 +389,7 @@ def _pivot_table(X, pivot, columns) -> tuple[Table, int]:
     return table, 0 if pivot is None else column_place(pivot, table.labels, "pivot")
 
 
-def _selected(select, table: Table, lead: int, response) -> np.ndarray:
+def _selected(select, table: Table, lead: int, response, *, ranked: bool) -> np.ndarray:
     """Columns of the chosen objects, of shape (n_trials, k)."""
     check_response(response)
     options = [place for place in range(table.codes.shape[1]) if place != lead]
@@ -399,7 +400,7 @@ def _selected(select, table: Table, lead: int, response) -> np.ndarray:
         or (isinstance(select, np.ndarray) and not select.ndim)
     ):
         select = []
-    cells = _cells_of(select)
+    cells = _cells_of(select, ranked)
     if len(cells) != len(table.codes) or len({len(row) for row in cells}) != 1 or not cells[0]:
         raise ValueError(
             f"select must be a number, or hold as many chosen objects, or columns from {options}, "
@@ -423,14 +424,18 @@ def _selected(select, table: Table, lead: int, response) -> np.ndarray:
     return np.stack(found, axis=1)
 
 
-def _cells_of(select) -> list[list]:
-    """Rows of a table, or of lists in a list, an array or a series."""
+def _cells_of(select, ranked: bool) -> list[list]:
+    """Rows of a table, or of lists in a list, an array or a series; sets have no ranks."""
     if hasattr(select, "columns"):
         rows = np.asarray(select).tolist()
     else:
         # Cells of Arrow's arrays and of polars' series of lists are of kinds of their own.
         listed = getattr(select, "to_pylist", None) or getattr(select, "to_list", None)
         rows = listed() if listed else list(select)
+    if any(isinstance(row, Set) for row in rows):
+        if ranked:
+            raise ValueError("select must hold lists in order if is_ranked=True, got sets.")
+        rows = [sorted(row, key=str) if isinstance(row, Set) else row for row in rows]
     return [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
 
 

@@ -175,3 +175,21 @@ def test_ranks_that_are_no_numbers_are_named_with_the_call():
 def test_ratings_that_are_no_numbers_are_named():
     with pytest.raises(ValueError, match=r"got Decimal\('1.5'\): leave .* as ratings.astype"):
         triplets_from_ratings([["a", "b"], ["a", "c"]], [2, Decimal("1.5")])
+
+
+def test_sets_of_chosen_objects():
+    X, chosen = [list("abcd"), list("abcd")], [["b", "c"], ["d", "c"]]
+    wanted = {tuple(row) for row in triplets_from_multiselect(X, chosen).tolist()}
+    sets = triplets_from_multiselect(X, [set(row) for row in chosen])
+    assert {tuple(row) for row in sets.tolist()} == wanted
+    with pytest.raises(ValueError, match="select must hold lists in order if is_ranked=True"):
+        triplets_from_multiselect(X, [set(row) for row in chosen], is_ranked=True)
+
+
+def test_columns_of_ranks_named_by_words_of_one_letter():
+    X = pd.DataFrame([list("wxyz")], columns=["ref", "a", "b", "c"])
+    ranks = pd.DataFrame([[1, 2, 3]], columns=["rank_c", "rank_a", "rank_b"])
+    with pytest.raises(ValueError, match=r"Pass ranks\[\['rank_a', 'rank_b', 'rank_c'\]\]"):
+        triplets_from_ranking(X, ranks)
+    in_order = triplets_from_ranking(X, ranks[["rank_a", "rank_b", "rank_c"]])
+    np.testing.assert_array_equal(in_order, triplets_from_ranking(X, [[2, 3, 1]]))

@@ -67,7 +67,9 @@ def load_conll(
     """
     # Only these end lines and divide fields: words may hold other breaks and blanks of Unicode.
     # What Windows writes twice is one break, not the end of a sentence after each word.
-    lines = re.split(r"\r*\n|\r", _text(source, encoding).removeprefix("\ufeff"))
+    text = _text(source, encoding).removeprefix("\ufeff")
+    _refuse_other_files(text)
+    lines = re.split(r"\r*\n|\r", text)
     names = _checked(columns)
     if names is None:
         names = _names_by_default(lines)
@@ -141,7 +143,10 @@ def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
 def _refuse_header(rows: list[dict], names: tuple) -> None:
     """Raise where the first line names the columns, or the first column holds labels of spans."""
     first = [value.casefold() for value in rows[0].values()]
-    if set(first) <= _HEADERS and "label" in rows[0]:
+    tags = [row["label"] for row in rows] if "label" in rows[0] else []
+    # No label of a span, above labels that are.
+    named = _are_spans(tags[1:]) and tags[0] not in tags[1:] and not _is_span(tags[0])
+    if tags and (set(first) <= _HEADERS or named):
         raise ValueError(
             f"source must have no header, but its first line seems to be one, {first}: pass its "
             "text without that line, text.split('\\n', 1)[1], and name the columns by columns=."
@@ -205,15 +210,22 @@ def _count_on(ids: list[str]) -> bool:
 
 def _are_spans(labels: list[str]) -> bool:
     """Whether all labels are those of spans, and not all of them "O"."""
-    kinds = {label[:2] if label[2:] else label for label in labels}
-    return bool(kinds - {"O"}) and kinds <= {"O", "B-", "I-", "E-", "S-", "L-", "U-"}
+    return any(label != "O" for label in labels) and all(map(_is_span, labels))
+
+
+def _is_span(label: str) -> bool:
+    """Whether a label is that of a span, or of what is outside of spans."""
+    return label == "O" or (label[:2] in {"B-", "I-", "E-", "S-", "L-", "U-"} and label[2:] != "")
 
 
 def _text(source, encoding: str) -> str:
     try:
         return _read(source, encoding)
     except UnicodeDecodeError as error:
-        hint = "Name another, for instance encoding='latin-1'."
+        # In Latin-1 the bytes from 128 to 159 are no letters.
+        windows = any(0x80 <= byte < 0xA0 for byte in error.object)
+        other = "cp1252" if windows else "latin-1"
+        hint = f"Name another, for instance encoding={other!r}."
         if error.object.startswith(b"\x1f\x8b"):
             hint = "It is compressed: pass gzip.open(source, 'rt', encoding='utf-8')."
         elif error.object.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -221,6 +233,26 @@ def _text(source, encoding: str) -> str:
         raise ValueError(
             f"source must be in encoding={encoding!r}, but it is not: {error}. {hint}"
         ) from error
+
+
+def _refuse_other_files(text: str) -> None:
+    """Raise where a text is of another kind, which may be read as words and labels all the same."""
+    first = text.lstrip().split("\n", 1)[0].strip()
+    what = ""
+    if "\0" in text:
+        what = "characters NUL, as text of 16 bits has: name its encoding, as encoding='utf-16-le'"
+    elif re.match(r"<(!doctype|\?xml|html)\b", first, re.IGNORECASE):
+        what = "a page of HTML or XML: save the file itself, not the page that shows it"
+    elif first.startswith("version https://git-lfs"):
+        what = "a pointer of Git LFS in place of the file: fetch it, git lfs pull"
+    elif re.match(r"""[\[{]+ *["']\w+["'] *:""", first):
+        what = (
+            "JSON: read it with the json module, and make a list of words and one of labels for "
+            "each sentence, for instance [[{'word': word} for word in row['tokens']] for row in "
+            "rows]"
+        )
+    if what:
+        raise ValueError(f"source must hold tagged words in columns, got {what}.")
 
 
 def _read(source, encoding: str) -> str:
@@ -254,17 +286,27 @@ def _checked(columns) -> tuple | None:
     """Return the names of the columns, if they are given."""
     if columns is None:
         return None
+    unordered = isinstance(columns, set | frozenset)
     try:
         names = () if isinstance(columns, (str, bytes)) else tuple(columns)
     except TypeError:
         names = (columns,)
-    if isinstance(columns, (str, bytes)) or not all(
-        name is None or isinstance(name, str) for name in names
+    if (
+        isinstance(columns, (str, bytes))
+        or unordered
+        or not all(name is None or isinstance(name, str) for name in names)
     ):
         raise TypeError(
             "columns must be a sequence of names, None for a column that is left out, got "
             f"{columns!r}."
         )
+    if "label" not in names:
+        alike = [name for name in names if name and name.strip().casefold() in ("label", "labels")]
+        if alike:
+            raise ValueError(
+                f"columns must call what is to be learned 'label', got {alike[0]!r}, which would "
+                "be a feature of the words."
+            )
     twice = {name for name in names if name and names.count(name) > 1}
     if twice:
         raise ValueError(f"columns must have a name for each column, got {twice} more than once.")

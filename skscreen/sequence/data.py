@@ -199,6 +199,9 @@ def check_sequences(X: list, n_features: int | None = None) -> Sequences:
 def _as_matrix(part, name: str):
     if isinstance(part, np.ndarray) and part.dtype == object and part.ndim == 1:
         part = part.tolist()
+    elif getattr(part, "shape", ()) == (length_of(part),) and hasattr(part, "to_list"):
+        # Series may hold rows.
+        part = part.to_list()
     if not is_sparse(part):
         item = part[0] if isinstance(part, (list, tuple)) else None
         strings = isinstance(item, (list, tuple, set)) and any(isinstance(v, str) for v in item)

@@ -161,3 +161,40 @@ def test_words_that_are_names_of_columns_are_words():
     X, _ = load_conll("word B-X\nO O\nB-X O\n")
     assert [token["word"] for token in X[0]] == ["word", "O", "B-X"]
     assert load_conll("O O\nO B-X\n")[1][0].tolist() == ["O", "B-X"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a O\nb B-X\n".encode("utf-16-le").decode(), "NUL, .* encoding='utf-16-le'"),
+        ('<!DOCTYPE html>\n<html lang="de">\n', "a page of HTML or XML"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n", "git lfs pull"),
+        ('{"tokens": ["a"], "tags": ["O"]}\n', r"JSON: .* for word in row\['tokens'\]"),
+        ('[{"tokens": ["a", "b"]}]\n', "JSON"),
+        ("text\tlabel\na\tB-X\nb\tO\n", "first line seems to be one"),
+        ("TOKEN\tNE-COARSE\na\tB-X\nb\tO\n", "first line seems to be one"),
+    ],
+)
+def test_other_kinds_of_files_are_told(text, message):
+    with pytest.raises(ValueError, match=message):
+        load_conll(text)
+
+
+def test_labels_that_are_no_header():
+    # A first label of another kind is a header only above spans.
+    assert load_conll("a NN\nb VB\nc NN\n")[1][0].tolist() == ["NN", "VB", "NN"]
+    assert load_conll("a B-X\nb O\n")[1][0].tolist() == ["B-X", "O"]
+    assert load_conll('{ O\n[ O\n" O\n')[0][0][0] == {"word": "{"}
+
+
+def test_names_of_columns_that_would_be_read_otherwise():
+    with pytest.raises(TypeError, match="columns must be a sequence of names"):
+        load_conll("a O\n", columns={"word", "label"})
+    with pytest.raises(ValueError, match="columns must call what is to be learned 'label'"):
+        load_conll("a O\n", columns=["word", "Label"])
+
+
+def test_the_encoding_that_a_file_of_windows_has():
+    for letters, encoding in (("“M”", "cp1252"), ("Müller", "latin-1")):
+        with pytest.raises(ValueError, match=f"for instance encoding='{encoding}'"):
+            load_conll(io.BytesIO(f"{letters} O\n".encode(encoding)))

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from embedding_reference import trials_of, triplets_of
+from scipy import sparse
 
 from skscreen import DifferenceScaling, OrdinalEmbedding
 from skscreen.metrics import noise_ceiling, triplet_error
@@ -451,8 +452,92 @@ def test_arrays_have_the_columns_of_the_frame_of_the_fit(shuffled):
 def test_arrays_whose_columns_may_have_either_of_two_orders_are_refused():
     frame = pd.DataFrame(T, columns=["third", "first", "second"])
     model = OrdinalEmbedding(columns=["first", "second", "third"], random_state=0).fit(frame)
-    with pytest.raises(ValueError, match="columns must name columns of X"):
+    with pytest.raises(ValueError, match=r"frame, \['third'.* or of columns, .*DataFrame\(X, col"):
         model.predict(T)
+    wider = np.column_stack([T, T[:, 0]])
+    with pytest.raises(
+        ValueError, match=r"3 columns; got an array of 4 columns: pass pandas\.Data"
+    ):
+        model.predict(wider)
+    wide = OrdinalEmbedding(columns=list("bcd"), random_state=0)
+    wide.fit(pd.DataFrame(np.column_stack([WORKER, T]), columns=list("abcd")))
+    with pytest.raises(ValueError, match="3 columns or of all 4 of the fit; got an array of 2"):
+        wide.predict(T[:, :2])
+    with pytest.raises(ValueError, match="columns of arrays have numbers only"):
+        OrdinalEmbedding(columns=list("abc")).fit(T)
+
+
+def test_columns_called_by_numbers_are_those_of_the_fit():
+    # As of a file without a header, of which some columns are left.
+    frame = pd.DataFrame(np.column_stack([T, WORKER, WORKER + 50]), columns=[3, 2, 1, 0, 7])
+    model = OrdinalEmbedding(columns=[3, 2, 1], random_state=0).fit(frame)
+    expected = model.predict(frame)
+    np.testing.assert_array_equal(model.predict(frame.to_numpy()), expected)
+    np.testing.assert_array_equal(model.predict(T), expected)
+    places = OrdinalEmbedding(columns=[2, 1, 0], random_state=0).fit(pd.DataFrame(T[:, ::-1]))
+    np.testing.assert_array_equal(
+        places.predict(T[:, ::-1]), places.predict(pd.DataFrame(T[:, ::-1]))
+    )
+
+
+@pytest.mark.parametrize("first", [10**12, 2**60, np.uint64(2**63)])
+def test_identifiers_of_many_digits_are_exact(first):
+    expected = OrdinalEmbedding(random_state=0, objects=np.arange(N)).fit(T)
+    objects = np.arange(N).astype(np.asarray(first).dtype) + first
+    model = OrdinalEmbedding(random_state=0, objects=objects).fit(objects[T])
+    np.testing.assert_array_equal(model.embedding_, expected.embedding_)
+    assert model.objects_.tolist() == objects.tolist()
+    # One beyond the last was taken for the last.
+    strange = [[int(objects[0]), int(objects[1]), int(objects[-1]) + 1]]
+    assert model.predict(strange).tolist() == [0]
+    with pytest.raises(ValueError, match="1 objects that are not known"):
+        triplet_error(pd.DataFrame(model.embedding_, index=objects), strange)
+
+
+def test_only_columns_with_values_in_common_are_those_of_objects():
+    table = NAMED.assign(
+        answer=np.where(FIRST, "left", "right"), worker=WORKER, trial=np.arange(M) % N
+    )
+    with pytest.raises(ValueError, match=r"Pass columns=\['head', 'left', 'right'\], those of"):
+        OrdinalEmbedding().fit(table)
+
+
+class Arrow:
+    """An array as Arrow, which needs a package of its own, has it: its cells are scalars."""
+
+    def __init__(self, cells):
+        self.cells = cells
+
+    def __len__(self):
+        return len(self.cells)
+
+    def __iter__(self):
+        return iter([object() for _ in self.cells])
+
+    def to_pylist(self):
+        return self.cells
+
+
+def test_rows_in_series_of_lists():
+    expected = OrdinalEmbedding(random_state=0).fit(NAMES[T]).embedding_
+    rows = NAMES[T].tolist()
+    for table in (pl.Series(rows), Arrow(rows), pd.Series(rows)):
+        model = OrdinalEmbedding(random_state=0, objects=Arrow(NAMES.tolist())).fit(table)
+        np.testing.assert_array_equal(model.embedding_, expected)
+
+
+def test_other_things_than_responses_are_named_with_the_call():
+    choices = NAMES[NEAR].tolist()
+    for y, call in (
+        (iter(choices), r"iterator: pass list\(y\)"),
+        (dict(enumerate(choices)), r"dict: pass list\(y.values\(\)\)"),
+        ("winner", r"pass X\['winner'\]"),
+        (sparse.csr_array(np.eye(3)), r"csr_array: pass y.toarray\(\)"),
+        ([name[:-4] for name in choices], r"ending of a file only: .*PurePath\(name\).stem"),
+        ([f"stimuli/{name}" for name in choices], "the folder or the ending of a file only"),
+    ):
+        with pytest.raises(ValueError, match=call):
+            OrdinalEmbedding().fit(NAMED, y)
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,8 @@ class ArrowLists:
 
 
 def test_lists_of_arrow_are_read():
+    rows = [pd.Series(part.tolist()) for part in X]
+    assert_array_equal(ChainCRF().fit(rows, Y).coef_, ChainCRF().fit(X, Y).coef_)
     given = [ArrowLists([part.tolist() for part in parts]) for parts in (X, Y)]
     assert_array_equal(ChainCRF().fit(*given).coef_, ChainCRF().fit(X, Y).coef_)
 

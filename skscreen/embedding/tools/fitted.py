@@ -10,6 +10,8 @@ from skscreen.embedding.problem.answers import Answers, Layout, read_answers
 
 def learn_columns(model: Any, X: Any, width: int) -> None:
     """Set what a fit knows of the columns of X; answers that are no table have `width` of them."""
+    # Also numbers, of which scikit-learn keeps no names.
+    model._labels = list(X.columns) if hasattr(X, "columns") else []
     if hasattr(X, "columns"):
         validate_data(model, X, skip_check_array=True)
     else:
@@ -27,8 +29,8 @@ def check_columns_of_fit(model: Any, X: Any) -> None:
 
 
 def learned_columns(model: Any) -> list:
-    """Return the labels of the columns of a fit, none if these were no strings."""
-    return list(getattr(model, "feature_names_in_", []))
+    """Return the labels of the columns of a fit, none if it had an array."""
+    return getattr(model, "_labels", [])
 
 
 def layout_after_fit(model: Any, response: str | None = None) -> Layout:

@@ -1,6 +1,6 @@
 """Columns of a table that hold no objects: participants, times, ratings, responses, choices."""
 
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -39,8 +39,9 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
             "first, OrdinalEmbedding().fit(make_triplets(X)); if all columns hold objects, pass "
             f"columns={table.labels}."
         )
+    objects = _largest_group(counts, [place for place in range(width) if place not in reasons])
     for column, what in reasons.items():
-        _refuse(table, column, set(reasons), what)
+        _refuse(table, column, objects, what)
 
 
 def _first_of_each(rows: np.ndarray) -> np.ndarray:
@@ -166,9 +167,18 @@ def _repeating_by_chance(rows: np.ndarray, counts: np.ndarray) -> list[int]:
     return found
 
 
-def _refuse(table: Table, column: int, suspects: set[int], what: str) -> None:
+def _largest_group(counts: np.ndarray, places: list[int]) -> list[int]:
+    """Return the most of some columns that have values in common: numbers are beside names."""
+    groups: list[list[int]] = []
+    for place in places:
+        met = [group for group in groups if np.any(counts[group].sum(axis=0) * counts[place])]
+        groups = [group for group in groups if group not in met] + [[*chain(*met), place]]
+    return max(groups, key=len, default=[])
+
+
+def _refuse(table: Table, column: int, objects: list[int], what: str) -> None:
     label = table.labels[column]
-    others = [other for place, other in enumerate(table.labels) if place not in suspects]
+    others = [table.labels[place] for place in sorted(objects)]
     call = f"Pass columns={others}, those of objects, and a participant as groups"
     if len(others) == 2:
         call = (

@@ -1,5 +1,6 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
+import re
 import unicodedata
 from collections.abc import Mapping, Set
 from numbers import Integral, Real
@@ -174,6 +175,8 @@ def given_objects(objects: Any) -> np.ndarray:
             f"objects must be their number or a list of their names, got {objects!r}."
             f"{keys * isinstance(objects, Mapping)}"
         )
+    if hasattr(objects, "to_pylist"):
+        objects = objects.to_pylist()
     if len(objects) < 2:
         raise ValueError(f"objects must have at least 2 names, got {len(objects)}.")
     codes, names, _ = read_table([[name] for name in objects], input_name="objects")
@@ -197,6 +200,13 @@ def what_differs(one: str, other: str) -> str:
     return "spaces or capitals only"
 
 
+def bare_file(name: Any) -> Any:
+    """Return the name of a file without its folder and ending."""
+    if not isinstance(name, str):
+        return name
+    return re.sub(r"\.\w{2,4}$", "", re.split(r"[/\\]", name.strip())[-1])
+
+
 def warn_alike(names: np.ndarray, what: str = "objects") -> None:
     """Warn about names that differ in nothing but spaces, capitals and ways to write an accent."""
     seen: dict[Any, Any] = {}
@@ -212,12 +222,16 @@ def warn_alike(names: np.ndarray, what: str = "objects") -> None:
 def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
     """Return the places of names among objects, and the number of objects for others."""
     n = len(objects)
+    if names.dtype.kind in "iu" and are_positions(objects):
+        return np.where((names >= 0) & (names < n), names, n).astype(np.int64)
     if are_numbers(names) and objects.dtype.kind == "U":
         objects = as_written(objects)
         _, place, counts = np.unique(objects, return_inverse=True, return_counts=True)
         # "1" and "01" are two objects of one number.
         objects[counts[place] > 1] = np.nan
-    if not are_numbers(objects):
+    # Identifiers of many digits differ by less than the rounding errors of levels.
+    whole = names.dtype.kind in "iu" and objects.dtype.kind in "iu"
+    if not are_numbers(objects) or whole:
         places = {name: place for place, name in enumerate(objects.tolist())}
         return np.array([places.get(name, n) for name in names.tolist()], dtype=np.int64)
     if not are_numbers(names):
@@ -230,7 +244,8 @@ def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
     ascending = objects[order].astype(np.float64)
     after = np.clip(np.searchsorted(ascending, names), 1, n - 1)
     nearest = after - (names - ascending[after - 1] < ascending[after] - names)
-    same = np.abs(ascending[nearest] - names) <= SAME * np.nanmax(np.abs(ascending), initial=0.0)
+    error = 0.0 if objects.dtype.kind in "iu" else SAME * np.nanmax(np.abs(ascending), initial=0.0)
+    same = np.abs(ascending[nearest] - names) <= error
     return np.where(same, order[nearest], n)
 
 

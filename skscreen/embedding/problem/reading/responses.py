@@ -1,13 +1,13 @@
 """What y says: which of the options of each trial was chosen."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from skscreen.embedding.problem.reading.objects import find, plain, what_differs
+from skscreen.embedding.problem.reading.objects import bare_file, find, plain, what_differs
 from skscreen.embedding.problem.reading.table import (
     CODES,
     Table,
@@ -191,9 +191,9 @@ def _one_column(y):
     """Return rows of one response each, or None where there are several columns."""
     if not isinstance(y, list | tuple) and np.asarray(y).ndim == 0:
         raise ValueError(
-            f"y should be a 1d array with a response for each row of X, got {y!r}. Where the same "
-            "column holds the odd one, or the object compared with, in all rows, pass it as odd or "
-            "pivot."
+            f"y should be a 1d array with a response for each row of X, got {_what(y)}. Where the "
+            "same column holds the odd one, or the object compared with, in all rows, pass it as "
+            "odd or pivot."
         )
     if isinstance(y, list | tuple) and not any(isinstance(one, list | np.ndarray) for one in y):
         return [[value] for value in y]
@@ -202,6 +202,19 @@ def _one_column(y):
     except ValueError:
         raise ValueError("y must have one response for each row, or votes in columns.") from None
     return None if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)[:, None]
+
+
+def _what(y) -> str:
+    """Say what stands in the place of responses, and what to pass if it holds them."""
+    if isinstance(y, str):
+        return f"{y!r}: pass X[{y!r}] if this is the column of responses"
+    if isinstance(y, Mapping):
+        return f"{type(y).__name__}: pass list(y.values())"
+    if hasattr(y, "toarray"):
+        return f"{type(y).__name__}: pass y.toarray()"
+    if isinstance(y, Iterator):
+        return f"{type(y).__name__}: pass list(y)"
+    return repr(y)
 
 
 def _position(y: Table, table: Table, options: list[int]) -> Choices:
@@ -242,6 +255,11 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
         if said not in shown and plain(said) in (plains := [*map(plain, shown)]):
             like = shown[plains.index(plain(said))]
             hint = f" They differ in {what_differs(like, said)}." + hint
+        elif bare_file(said) in map(bare_file, shown):
+            hint = (
+                " They differ in the folder or the ending of a file only: write both alike, "
+                "pathlib.PurePath(name).stem for each name in X and y." + hint
+            )
         raise Unreadable(
             "y must name one of the objects that can be chosen in its row of X, which names each "
             f"once; row {row} has {shown} and y {said!r}{f', as {more} rows more' * (more > 0)}."
@@ -310,7 +328,7 @@ def refuse_other_order(values: Any, labels: list, input_name: str) -> None:
     given = list(getattr(values, "columns", []))
     if set(given) == set(labels) or not all(isinstance(one, str) for one in (*given, *labels)):
         return
-    for alike in (_shares_word, _shares_numbers):
+    for alike in (_is_a_word, _shares_word, _shares_numbers):
         places = []
         for label in labels:
             like = [k for k, word in enumerate(given) if alike(label, word)]
@@ -320,6 +338,11 @@ def refuse_other_order(values: Any, labels: list, input_name: str) -> None:
                 f"{input_name} must have its columns in the order of the objects, {labels}; got "
                 f"{given}. Pass {input_name}[{[given[place] for place in places]}]."
             )
+
+
+def _is_a_word(label: str, word: str) -> bool:
+    """Whether a label is one of the words of another, "a" of "rank_a" or "votes A"."""
+    return label.casefold() in re.split(r"[\W_]+", word.casefold())
 
 
 def _shares_word(label: str, word: str) -> bool:

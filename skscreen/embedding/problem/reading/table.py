@@ -39,8 +39,8 @@ def read_table(
     labels = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
     _refuse_repeated(labels, input_name)
     if columns is not None:
-        if learned is not None and not hasattr(X, "columns"):
-            labels = _labels_of_array(columns, labels, learned)
+        if learned and not hasattr(X, "columns"):
+            labels = _labels_of_array(columns, labels, learned, input_name)
         places = column_places(columns, labels)
         values, labels = values[:, places], [labels[place] for place in places]
     codes, names, missing = _factorised(values, input_name)
@@ -72,11 +72,12 @@ def _rows_of(X: Any, input_name: str) -> Any:
         raise ValueError(
             f"{input_name} must be a table with rows in order, got {type(X).__name__}: pass {call}."
         )
-    # Series and indices, too, may hold rows.
-    if hasattr(X, "dtype") and getattr(X, "ndim", 0) == 1 and len(X):
-        cells = np.asarray(X)
-        if cells.dtype == object and isinstance(cells[0], list | tuple | np.ndarray):
-            return cells.tolist()
+    # Series and indices, too, may hold rows, and arrays of Arrow.
+    listed = getattr(X, "to_pylist", None) or getattr(X, "to_list", None)
+    if listed or (isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype == object):
+        rows = listed() if listed else X.tolist()
+        if rows and isinstance(rows[0], list | tuple | np.ndarray):
+            return rows
     return X
 
 
@@ -104,13 +105,24 @@ def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
     )
 
 
-def _labels_of_array(columns: Any, labels: list, learned: list) -> list:
+def _labels_of_array(columns: Any, labels: list, learned: list, input_name: str) -> list:
     """Return labels for an array after a fit: it has all columns of the fit, or the objects."""
-    if np.ndim(columns) != 1 or all(isinstance(column, Integral) for column in columns):
+    asked = list(columns)
+    # Numbers that are no labels, or those of a frame without any, are places.
+    if learned == list(range(len(learned))) or not all(column in learned for column in asked):
         return labels
-    ways = [way for way in (learned, list(columns)) if len(way) == len(labels)]
-    # In one of two orders neither is taken.
-    return ways[0] if ways and ways[0] == ways[-1] else labels
+    ways = [way for way in (learned, asked) if len(way) == len(labels)]
+    if ways and ways[0] == ways[-1]:
+        return ways[0]
+    got = f"got an array of {len(labels)} columns"
+    if ways:
+        got += f", which may be in the order of the fit's frame, {learned}, or of columns, {asked}"
+    every = f" or of all {len(learned)} of the fit" * (len(learned) != len(asked))
+    raise ValueError(
+        f"{input_name} must be a frame with the columns {asked}, as that of the fit, or an array "
+        f"of these {len(asked)} columns{every}; {got}: pass "
+        f"pandas.DataFrame({input_name}, columns=labels) with the labels of its columns."
+    )
 
 
 def column_places(columns: Any, labels: list) -> list[int]:
@@ -132,7 +144,9 @@ def column_place(column: Any, labels: list, parameter: str) -> int:
     if whole and -len(labels) <= column < len(labels):
         return int(column) % len(labels)
     hint = " If it holds the chosen objects, pass it as y." if parameter == "odd" else ""
-    if (alike := [label for label in labels if _bare(label) == _bare(column)]) and not whole:
+    if isinstance(column, str) and labels == list(range(len(labels))):
+        hint = " The columns of arrays have numbers only: pass these, or a frame." + hint
+    elif (alike := [label for label in labels if _bare(label) == _bare(column)]) and not whole:
         hint = f" {alike[0]!r} differs in spaces, capitals or a byte order mark only."
     raise ValueError(
         f"{parameter} must name columns of X, which are {labels}; got {column!r}.{hint}"
@@ -266,7 +280,7 @@ def _factorised(values: np.ndarray, input_name: str):
 
 def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     low, high = int(values.min()), int(values.max())
-    if high - low > 4 * len(values) + 1000:
+    if high - low > 4 * len(values) + 1000 or high > np.iinfo(np.int64).max:
         names, codes = np.unique(values, return_inverse=True)
         return codes, names
     codes = values.astype(np.int64) - low
