@@ -11,6 +11,7 @@ from sklearn.utils import check_scalar, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.inputs import is_missing
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget, keeps_arguments
@@ -244,7 +245,8 @@ class MarginalsMixin(ChainClassifier):
         for c, part in enumerate(parts):
             labels = np.asarray(part, dtype=object).tolist()
             for t, label in enumerate(labels):
-                if label is not None and label not in places:
+                # In series None becomes NaN.
+                if label not in places and not is_missing(label):
                     raise ValueError(
                         f"y[{c}][{t}] must be None or one of the labels of the fit, "
                         f"{self.classes_.tolist()}, got {label!r}."

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
@@ -128,7 +129,9 @@ class SequenceTransformer(  # type: ignore[call-arg]
         """
         check_is_fitted(self)
         parts = _parts(X)
-        check_names(self, parts, reset=False)
+        # What selects columns by name needs no others, and says which of them are missing.
+        fewer = _selects_columns(self.transformer_) and self._have_fewer_columns(parts)
+        check_names(clone(self) if fewer else self, parts, reset=fewer)
         first = starts_of([length_of(part) for part in parts])
         if not first[-1]:
             return [np.empty((0, 0)) for _ in parts]
@@ -175,6 +178,11 @@ class SequenceTransformer(  # type: ignore[call-arg]
             raise
         return positions, labels, starts_of(lengths)
 
+    def _have_fewer_columns(self, parts: list) -> bool:
+        """Whether all parts are frames without some of the columns of the fit."""
+        names = set(getattr(self, "feature_names_in_", ()))
+        return all(hasattr(part, "columns") and set(part.columns) < names for part in parts)
+
     def _positions(self, parts: list):
         """Return all positions one after the other, as the transformer takes them."""
         separator = _separator(self.transformer_)
@@ -203,6 +211,13 @@ def _parts(X) -> list:
                 f"positions, got {type(part).__name__} as X[{c}]. {hint}"
             )
     return parts
+
+
+def _selects_columns(transformer) -> bool:
+    """Whether a transformer takes columns by their names, in any order."""
+    while hasattr(transformer, "steps"):
+        transformer = transformer.steps[0][1]
+    return isinstance(transformer, ColumnTransformer)
 
 
 def _separator(transformer) -> str | None:

@@ -1,5 +1,6 @@
 """The same answers in every form that tables have, and forms that are refused."""
 
+import json
 import re
 import warnings
 from collections import Counter
@@ -524,6 +525,14 @@ def test_rows_in_series_of_lists():
     for table in (pl.Series(rows), Arrow(rows), pd.Series(rows)):
         model = OrdinalEmbedding(random_state=0, objects=Arrow(NAMES.tolist())).fit(table)
         np.testing.assert_array_equal(model.embedding_, expected)
+
+
+@pytest.mark.parametrize("mark, message", [(None, "each cell is a list"), (";", "';' divides")])
+def test_series_whose_cells_hold_rows_as_text_are_told(mark, message):
+    cells = [json.dumps(row) if mark is None else mark.join(row) for row in NAMES[T].tolist()]
+    for table in (pd.Series(cells), pl.Series(cells), pd.DataFrame({"stimuli": cells})):
+        with pytest.raises(ValueError, match=message):
+            OrdinalEmbedding().fit(table)
 
 
 def test_other_things_than_responses_are_named_with_the_call():

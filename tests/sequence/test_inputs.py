@@ -444,3 +444,19 @@ def test_transformers_that_leave_rows_out_are_named():
         ValueError, match=f"transformer must return a row for each of {sum(LENGTHS)}"
     ):
         fitted.transform(X)
+
+
+@libraries
+def test_columns_selected_by_name_need_no_others(frame):
+    tables = [frame({"word": [f"w{v > 0}" for v in x[:, 0]], "n": x[:, 1], "spare": x[:, 0]})
+              for x in X]  # fmt: skip
+    columns = make_column_transformer((OneHotEncoder(), ["word"]), (StandardScaler(), ["n"]))
+    for steps in (columns, make_pipeline(columns, StandardScaler(with_mean=False))):
+        model = make_pipeline(SequenceTransformer(steps), ChainCRF()).fit(tables, Y)
+        fewer = [table[["n", "word"]] for table in tables]
+        for found, expected in zip(model.predict(fewer), model.predict(tables), strict=True):
+            assert_array_equal(found, expected)
+        with pytest.raises(ValueError, match=r"columns are missing: \{'word'\}"):
+            model.predict([table[["n"]] for table in tables])
+        with pytest.raises(ValueError, match=r"These are the columns of X\[1\]"):
+            model.predict([tables[0], *fewer[1:]])

@@ -60,6 +60,13 @@ def test_probabilities_of_labellings_pairs_and_spans(model):
             assert_allclose(found, shares[inside].sum(), rtol=1e-9)
             assert_allclose(model.labelling_probability([x], [y], log=True), np.log(found))
     assert_allclose(model.labelling_probability(X, [[None] * n for n in LENGTHS]), 1.0)
+    some = [None, *Y[0][1:]]
+    expected = model.labelling_probability(X[:1], [some])
+    # In series None is NaN, or of a kind of its own.
+    for dtype in ("str", "string", object):
+        assert_allclose(
+            model.labelling_probability(X[:1], [pd.Series(some, dtype=dtype)]), expected
+        )
     with pytest.raises(ValueError, match=r"y\[0\]\[1\] must be None or one of the labels .*'q'"):
         model.labelling_probability(X[:1], [["x", "q", "y"]])
     with pytest.raises(ValueError, match="y must hold 6 sequences"):

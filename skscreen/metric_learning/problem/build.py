@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.floats import EPS, LARGEST
-from skscreen.core.inputs import as_floats, sound
+from skscreen.core.inputs import as_floats, in_order, refuse_masked, sound
 from skscreen.core.memory import check_memory
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
@@ -93,10 +93,21 @@ def _read(model, X, y) -> tuple[np.ndarray, np.ndarray | None]:
     k, d = model.n_components, samples.shape[1]
     if isinstance(k, Integral) and int(k) > d:
         raise ValueError(f"n_components must be at most {d}, the number of features, got {k}.")
-    C = _check_linear_term(model.linear_term, d, model.diagonal)
+    term = _of_features(model.linear_term, getattr(model, "feature_names_in_", None))
+    C = _check_linear_term(term, d, model.diagonal)
     # Four copies: centred, in order, padded, and mapped in an evaluation.
     check_memory(32.0 * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
     return samples, C
+
+
+def _of_features(term: Any, names: np.ndarray | None) -> Any:
+    """Return a term whose rows, and columns, are called as the features, in their order."""
+    refuse_masked(term, "linear_term")
+    if names is None or not hasattr(term, "loc"):
+        return term
+    labels = names.tolist()
+    term = in_order(term, labels, "linear_term")
+    return term[labels] if set(getattr(term, "columns", ())) == set(labels) else term
 
 
 def _check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray | None:

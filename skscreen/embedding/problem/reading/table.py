@@ -78,6 +78,9 @@ def _rows_of(X: Any, input_name: str) -> Any:
         rows = listed() if listed else X.tolist()
         if rows and isinstance(rows[0], list | tuple | np.ndarray):
             return rows
+        if listed and rows and all(isinstance(row, str) for row in rows):
+            # One column, of which it is said what its cells hold.
+            return [[row] for row in rows]
     return X
 
 
