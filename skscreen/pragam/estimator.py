@@ -1,6 +1,7 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
 import os
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from skscreen.pragam.follow import Certified, Watch
 from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
 from skscreen.samples.labels import check_bounds, check_labels, of_rows
 from skscreen.samples.multiclass import OneVsRest
-from skscreen.samples.rows import LinearSamples
+from skscreen.samples.rows import LinearSamples, shifted
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 
 # How samples are validated.
@@ -256,11 +257,13 @@ def _solve(
     problems.check(width)
     check_bounds(C, weights)
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
+    near = shifted if model.fit_intercept else partial(LinearSamples, y=np.ones(rows.shape[0]))
+    samples = near(rows)
     with Tasks(model, n_problems, "class") as tasks, blas_threads_for(width, n_threads):
         watch = Watch(tasks.bar, model.tol, n_problems)
         for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
             delayed(solve_hinge)(
-                LinearSamples(rows, problems.signs(k)), weights, C, solver,
+                samples.signed(problems.signs(k)), weights, C, solver,
                 fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
                 start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )

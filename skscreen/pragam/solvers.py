@@ -77,4 +77,20 @@ def solve_hinge(
         kinks = samples.y * (1.0 - samples.margins(found.w))
         level = risk.caps[samples.y > 0.0].sum()
         b = 0.5 * sum(best_intercepts(kinks, risk.caps, level))
-    return replace(found, b=b, a=None if found.a is None else risk.variables(found.a))
+    found = replace(found, a=None if found.a is None else risk.variables(found.a))
+    if risk.rounding(found.w, b) > 1e-9 * found.primal:
+        found = _measured(samples, risk, found, b)
+    return replace(found, b=samples.intercept(found.w, b))
+
+
+def _measured(samples: LinearSamples, risk: HingeRisk, found: Certified, b: float) -> Certified:
+    """Return a solution with its bounds in extended precision, of what users have."""
+    short = 1.0 - samples.exact_margins(found.w, b)
+    losses, square = risk.caps * np.maximum(short, 0.0), 0.5 * risk.lam * float(found.w @ found.w)
+    primal, dual = square + float(losses.sum()), found.dual
+    if found.a is not None:
+        # By a sum of terms that are not negative; next to long rows D itself has no digits.
+        apart = found.w - samples.exact_combine(found.a) / risk.lam
+        gap = (losses - found.a * short).sum() + 0.5 * risk.lam * (apart @ apart)
+        dual = primal - float(gap)
+    return replace(found, primal=primal, dual=dual)

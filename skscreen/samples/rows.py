@@ -19,6 +19,7 @@ from scipy import sparse
 from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
+from skscreen.samples.kernels.distances import near_origin
 
 # Largest length of a vector, so that sums of inner products with dual variables do not overflow.
 LARGEST = 1e40
@@ -199,6 +200,20 @@ class LinearSamples:
             out[first : first + _TOGETHER] = part @ wide
         return self.y * self._tiled(out + self.intercept(w, b))
 
+    def exact_combine(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the sum of alpha_i z_i in extended precision, of rows before they were shifted."""
+        X, shift = (self.X, 0.0) if self.given is None else self.given
+        scales = (alpha * self.y).astype(np.longdouble).reshape(-1, self.n_rows).sum(axis=0)
+        out = np.zeros(self.n_features, np.longdouble)
+        for first in range(0, self.n_rows, _TOGETHER):
+            part = X[first : first + _TOGETHER]
+            part = part.toarray() if sparse.issparse(part) else part
+            wide = part.astype(np.longdouble) - shift
+            out[: self.n_columns] += scales[first : first + _TOGETHER] @ wide
+        if self.bias != 0.0:
+            out[-1] = self.bias * scales.sum()
+        return out
+
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""
         return self.restrict(index).margins(self.combine(alpha))
@@ -263,6 +278,26 @@ class LinearSamples:
         # Mixed precision would make a copy of the whole matrix.
         full = not self.is_sparse and self.compressed is None
         return full and self.X.dtype == np.float64
+
+
+def shifted(X: Any, bias: float = 0.0, compressed: bool = False) -> LinearSamples:
+    """Return rows, all with the sign +1, for a free intercept, near the origin.
+
+    It takes up any shift, next to which digits are lost. Sparse rows that are shifted become dense.
+    """
+    rows = X
+    if sparse.issparse(X):
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        square = float(np.sum(X.data.astype(np.float64) ** 2)) / X.shape[0]
+        if square < 2.0 * float(mean @ mean) < np.inf:
+            rows = X.toarray() - mean
+    else:
+        rows = near_origin(X)[0]
+    out = LinearSamples(rows, np.ones(X.shape[0]), bias, compress(rows) if compressed else None)
+    if rows is not X:
+        first = X[[0]].toarray() if sparse.issparse(X) else X[[0]]
+        out.given = X, (first - rows[0])[0]
+    return out
 
 
 def compress(X: Any) -> sparse.csr_array | None:

@@ -71,7 +71,11 @@ class BothSides:
         # loss at w = 0 the tube need not be wider.
         values, epsilon = self._values, min(self._epsilon, LARGEST)
         losses = LOSSES[loss](np.tile(self.labels.repetitions, 2))
-        return replace(losses, thresholds=np.concatenate([values - epsilon, -values - epsilon]))
+        thresholds = np.concatenate([values - epsilon, -values - epsilon])
+        exact = self.labels.values.astype(np.longdouble) - self.shift
+        exact = np.concatenate([exact - epsilon, -exact - epsilon])
+        lost = (exact - thresholds).astype(np.float64)
+        return replace(losses, thresholds=thresholds, lost=lost, origin=self.shift)
 
     def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
         """Return dual variables of positive minus those of negative residuals, as a row."""

@@ -110,6 +110,8 @@ class SamplePathSolver:
         # With a free intercept there is no piece in closed form.
         if self._signs is None and not self._begins.ends_before(C):
             first = self._first(C, losses)
+            if losses.lost is not None:
+                first = self._as_held(first, losses, losses.lost, tol)
             # The gap is only larger if rounding errors of the margins are too large.
             if first.certificate.relative_gap <= tol:
                 return self._keep(C, first, [], None, began)
@@ -131,6 +133,8 @@ class SamplePathSolver:
                 solution = self._solved(losses, solution.alpha, None, None, tol, before)
                 history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
                 solution = replace(solution, n_iter=solution.n_iter + before)
+        if losses.lost is not None:
+            solution = self._as_held(solution, losses, losses.lost, tol)
         return self._keep(C, solution, history, codes, began)
 
     def _keep(self, C: float, found: SampleSolution, history, codes, began) -> SampleSolution:
@@ -194,6 +198,9 @@ class SamplePathSolver:
         # Sums of slacknesses have rounding errors of their own.
         effect = max(view.gap - least, 0.0)
         gap = found.gap + effect
+        # So have weights, as sums of rows.
+        blur = EPS * float(solution.alpha @ self.samples.norms)
+        effect = max(effect, blur * (solution.apart + 0.5 * blur))
         unsure = gap > tol * found.primal or effect > 1e-9 * found.primal
         if isinstance(self.samples, LinearSamples) and solution.w is not None and unsure:
             solution = _measured(self.samples, solution, solution.w, losses)
@@ -213,12 +220,34 @@ class SamplePathSolver:
             found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 
+    def _as_held(self, found: SampleSolution, losses, lost, tol: float) -> SampleSolution:
+        """Return a regression with the certificate of users' targets and rounded intercept."""
+        samples, w, b = self.samples, found.w, found.b
+        if isinstance(samples, LinearSamples) and w is not None:
+            b = samples.intercept(w, b)
+        moved = np.longdouble(b + losses.origin) - losses.origin - b if losses.origin else 0.0
+        lost = lost - samples.y * float(moved)
+        short = losses.short(found.margins, found.b, self._signs)
+        slackness, loss = np.subtract(
+            losses.certify(short + lost, found.alpha), losses.certify(short, found.alpha)
+        )
+        before = found.certificate
+        if max(abs(slackness), abs(loss)) <= 1e-9 * before.primal:
+            return found
+        if isinstance(samples, LinearSamples) and w is not None:
+            found = _measured(samples, found, w, losses, lost)
+        else:
+            primal, gap = before.primal + loss, before.gap + max(slackness, 0.0)
+            found = replace(found, certificate=Certificate(primal, primal - gap, gap))
+        return replace(found, converged=found.certificate.relative_gap <= tol)
+
     def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""
         thresholds = 2.0 * EPS * np.abs(self._losses.thresholds)
         if isinstance(self.samples, KernelSamples):
             size = self.samples.summed(solution.alpha)
-            return thresholds + 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
+            errors = 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
+            return thresholds + errors + solution.rounding * self.samples.norms
         w = self.samples.combine(solution.alpha) if solution.w is None else solution.w
         return thresholds + self.samples.rounding(w, solution.b)
 
@@ -311,17 +340,21 @@ def _decides(least: float, most: float, found: Certificate, tol: float) -> bool:
 
 
 def _measured(
-    samples: LinearSamples, solution: SampleSolution, w: np.ndarray, losses: SampleLosses
-) -> SampleSolution:
+    samples: LinearSamples, solution: SampleSolution, w: np.ndarray, losses: SampleLosses,
+    lost: np.ndarray | float = 0.0,
+) -> SampleSolution:  # fmt: skip
     """Return the solution with the certificate of the weights w (d,) that users have.
 
-    Their margins, computed in extended precision, have no rounding errors to speak of.
+    Their margins, computed in extended precision, have no rounding errors to speak of; thresholds
+    have `lost` some digits.
     """
     alpha = solution.alpha
-    short = losses.thresholds - samples.exact_margins(w, solution.b)
+    short = losses.thresholds - samples.exact_margins(w, solution.b) + lost
     slackness, loss = losses.certify(short.astype(np.float64), alpha)
-    own = samples.combine(alpha)
-    apart = float(np.linalg.norm(w - own))
+    exact = samples.exact_combine(alpha)
+    # Of rows so long that even their sum has errors.
+    blur = float(np.finfo(np.longdouble).eps) * float(alpha @ samples.norms)
+    own, apart = exact.astype(np.float64), float(np.linalg.norm(w - exact)) + blur
     primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
     # Sums have rounding errors.
     gap = slackness + 0.5 * apart**2 + 4.0 * EPS * primal

@@ -6,17 +6,15 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.store import Store
 from skscreen.samples.kernels.definite import DefiniteMatrix, IndefiniteError, made_definite
-from skscreen.samples.kernels.distances import near_origin
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples, both_signs, compress
+from skscreen.samples.rows import LinearSamples, both_signs, compress, shifted
 from skscreen.svm.path_solver import SamplePathSolver, Samples, Solve
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
@@ -99,14 +97,10 @@ class SampleSet:
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:
-        # An unpenalised intercept takes up any shift, next to which digits are lost.
-        X = self.X
-        rows = _near_origin(X) if self.settings.free else X
-        out = LinearSamples(rows, np.ones(rows.shape[0]), self.settings.bias, compress(rows))
-        if rows is not X:
-            first = X[[0]].toarray() if sparse.issparse(X) else X[[0]]
-            out.given = X, (first - rows[0])[0]
-        return out
+        X, bias = self.X, self.settings.bias
+        if self.settings.free:
+            return shifted(X, bias, compressed=True)
+        return LinearSamples(X, np.ones(X.shape[0]), bias, compress(X))
 
     def start_together(
         self, classes: np.ndarray, losses: SampleLosses, tol: float
@@ -187,13 +181,3 @@ class SampleSet:
             shift = self.changed.shift
             b = b if self.changed.means is None else b - self.changed.means @ signed
         return replace(solution, margins=np.empty(0), w=w, b=float(b) + origin, shift=shift)
-
-
-def _near_origin(X):
-    """Return rows shifted by their mean where that keeps digits; sparse ones are dense then."""
-    if not sparse.issparse(X):
-        return near_origin(X)[0]
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    square = float(np.sum(X.data.astype(np.float64) ** 2)) / X.shape[0]
-    near = not square < 2.0 * float(mean @ mean) < np.inf
-    return X if near else X.toarray() - mean

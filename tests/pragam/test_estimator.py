@@ -399,3 +399,26 @@ def test_only_products_of_C_and_weights_count(solver, fit_intercept):
             assert abs(other.n_iter_ - model.n_iter_) <= 1
             assert_allclose(other.coef_, model.coef_, rtol=1e-6, atol=1e-8)
             assert_allclose(other.objective_, model.objective_, rtol=1e-6)
+
+
+def test_rows_far_from_the_origin():
+    """An intercept takes up their shift, before any digits are lost."""
+    model, far = PragamSVC().fit(X, y), PragamSVC().fit(X + 1e8, y)
+    assert far.n_iter_ <= 2 * model.n_iter_ and far.dual_gap_ <= 1e-4
+    assert_allclose(far.objective_, model.objective_, rtol=2e-4)
+
+
+def test_the_certificate_of_a_huge_C_is_that_of_what_users_hold():
+    rng, wide = np.random.default_rng(0), np.longdouble
+    rows, signs = rng.normal(size=(8, 3)) + 1e5, np.where(np.arange(8) % 3, 1, -1)
+    weights = 10.0 ** rng.uniform(-4, 4, 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PragamSVC(1e8, max_iter=2000).fit(rows, signs, weights)
+    w, a = model.coef_[0].astype(wide), model.dual_coef_[0].astype(wide)
+    short = 1 - signs * (rows.astype(wide) @ w + model.intercept_[0])
+    losses, apart = 1e8 * weights * np.maximum(short, 0), w - a @ (rows - rows.mean(axis=0))
+    J = w @ w / 2 + losses.sum()
+    assert_allclose(float(J) / (1e8 * weights.sum()), model.objective_, rtol=1e-6)
+    gap = (losses - np.abs(a) * short).sum() + apart @ apart / 2
+    assert float(gap / J) <= 1.01 * model.dual_gap_ + 1e-9

@@ -1,5 +1,7 @@
 """The certificate in signed variables, against optima of its parts and exact arithmetic."""
 
+import operator
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
 
+from skscreen import ScreenedLinearSVC, ScreenedSVC
 from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.svm.certificate import Box
 
@@ -136,3 +140,70 @@ def test_values_that_overflow_have_no_gap():
     f = np.where(np.arange(y.size) % 2, 1e200, -1e200)
     view = box.certify(beta, f, np.zeros(y.size))[0]
     assert np.isnan(view.gap)
+
+
+def of_attributes(model, K, y, square=False):
+    """Return P and the gap of what users hold, in exact arithmetic, for kernel values of rows."""
+    K, C = [[Fraction(float(value)) for value in row] for row in K], Fraction(model.C)
+    beta = np.zeros(len(y))
+    beta[model.support_] = np.ravel(model.dual_coef_)
+    beta, b = [Fraction(value) for value in beta], Fraction(float(model.intercept_[0]))
+    f = [sum(map(operator.mul, row, beta)) for row in K]
+    P = gap = sum(map(operator.mul, beta, f)) / 2
+    gap -= P
+    for sign, score, value in zip(np.where(y == y.max(), 1, -1).tolist(), f, beta, strict=True):
+        short = 1 - sign * (score + b)
+        loss = C * max(short, 0) ** (2 if square else 1)
+        P += loss
+        gap += loss - sign * value * short + (value**2 / (4 * C) if square else 0)
+    return float(P), float(gap / P)
+
+
+def test_single_precision_is_no_other_problem():
+    """Rows that are shifted for a free intercept keep their digits."""
+    X, y = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 1]], np.float32), np.array([0, 0, 1])
+    model = ScreenedSVC(1.5e9, kernel="linear", loss="squared_hinge").fit(X, y)
+    K = X.astype(np.float64) @ X.T
+    P, gap = of_attributes(model, K, y, square=True)
+    assert P == pytest.approx(model.objective_, rel=1e-12) and gap < 1e-12
+
+
+def test_margins_of_a_polished_solution_are_those_of_its_dual_variables():
+    """Steps from beta near C left errors of C times 1e-16 in the margins."""
+    K = np.array([[1.0, 0.052, 0.633], [0.052, 1.0, 0.337], [0.633, 0.337, 1.0]])
+    y = np.array([1, 0, 0])
+    for C in (4e4, 4e6, 4e8):
+        model = ScreenedSVC(C, kernel="precomputed", tol=1e-3).fit(K, y)
+        P, gap = of_attributes(model, K, y)
+        assert pytest.approx(model.objective_, rel=1.01 * model.dual_gap_ + 1e-12) == P
+        assert gap <= 1.01 * model.dual_gap_ + 1e-12
+
+
+def test_the_gap_knows_rounding_errors_of_sums_of_long_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 2)) * np.array([1e-1, 1e12]) * 10.0 ** rng.uniform(-4, 0, (8, 1))
+    y, B = np.array([0, 0, 1, 0, 1, 1, 0, 0]), 1e3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ScreenedLinearSVC(1e5, loss="hinge", intercept_scaling=B).fit(X, y)
+    wide = np.longdouble
+    alpha = np.zeros(8, wide)
+    alpha[model.support_] = model.dual_coef_[0]
+    w = np.append(model.coef_[0], model.intercept_[0] / B).astype(wide)
+    Z = np.c_[X, np.full(8, B)].astype(wide)
+    short = 1 - np.where(y > 0, 1, -1) * (Z @ w)
+    losses = 1e5 * np.maximum(short, 0)
+    apart = w - alpha @ Z
+    gap = (losses - np.abs(alpha) * short).sum() + apart @ apart / 2
+    assert float(gap / (w @ w / 2 + losses.sum())) <= 1.01 * model.dual_gap_ + 1e-9
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_steps_that_overflow_are_not_taken(degree):
+    """Of values near 1e18 that differ by 1e9 rounding errors are all that is left."""
+    X, y = np.random.default_rng(0).normal(size=(8, 2)) + 1e9, np.array([0, 1, 1, 0, 1, 0, 0, 1])
+    model = ScreenedSVC(60.0, kernel="poly", degree=degree, gamma=1.0, loss="squared_hinge")
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    # Nothing at all costs 60 for each row.
+    assert model.objective_ <= 480.0 * (1.0 + 1e-9)

@@ -311,3 +311,35 @@ def test_tubes_of_any_width(kernel, epsilon):
     assert np.isfinite(model.predict(rows)).all()
     if epsilon > 1.0:
         assert not model.dual_coef_.any()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_certificate_is_that_of_the_intercept_next_to_far_targets(kernel):
+    """An intercept near 1e9 has lost digits that C times the losses show."""
+    rng, wide = np.random.default_rng(0), np.longdouble
+    rows = rng.normal(size=(20, 3))
+    targets = rows.sum(axis=1) + 0.01 * rng.normal(size=20) + 1e9
+    with pytest.warns(ConvergenceWarning, match="Rounding errors"):
+        model = ScreenedSVR(1e4, kernel=kernel, gamma=GAMMA).fit(rows, targets)
+    beta = np.zeros(20, wide)
+    beta[model.support_] = model.dual_coef_[0]
+    squares = ((rows[:, None].astype(wide) - rows) ** 2).sum(axis=-1)
+    K = rows.astype(wide) @ rows.T if kernel == "linear" else np.exp(-wide(GAMMA) * squares)
+    residuals = targets - K @ beta - model.intercept_[0]
+    losses = 1e4 * np.maximum(np.abs(residuals) - 0.1, 0.0)
+    assert_allclose(float(beta @ K @ beta / 2 + losses.sum()), model.objective_, rtol=1e-6)
+    gap = (losses - beta * residuals + 0.1 * np.abs(beta)).sum() / model.objective_
+    assert_allclose(float(gap), model.dual_gap_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+@pytest.mark.parametrize("solver", ["auto", "second-order"])
+def test_small_and_large_targets_are_the_same_problem(solver, unit):
+    """Hinges are smoothed over a share of the targets."""
+    options = {"kernel": "linear", "solver": solver}
+    model = ScreenedSVR(50.0, **options).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = ScreenedSVR(50.0 * unit, epsilon=0.1 * unit, **options).fit(X, y * unit)
+    assert_allclose(other.objective_, model.objective_ * unit**2, rtol=1e-5)
+    assert other.n_iter_ <= 2 * model.n_iter_ + 50

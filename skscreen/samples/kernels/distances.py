@@ -79,7 +79,9 @@ def near_origin(*sets) -> tuple:
     if any(sparse.issparse(X) for X in sets):
         return sets
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = last.mean(axis=0)
+        # In double precision, and so are the sets then: less than single precision has would be
+        # another problem.
+        mean = last.mean(axis=0, dtype=np.float64)
         spread = float(np.mean((last - mean) ** 2)) * mean.size
         if not spread < float(mean @ mean) < np.inf:
             return sets

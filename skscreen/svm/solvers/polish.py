@@ -29,7 +29,7 @@ def polish(
     if solution.w is not None and samples.is_sparse and samples.n_entries > 100_000:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
-    if solution.apart > 0.0:
+    if solution.apart > 0.0 or solution.rounding > 0.0:
         margins = samples.q_dot(alpha)
     caps, before, box = losses.caps, None, Box.of(losses, samples.y, signs is not None)
     curvature = np.maximum(samples.norms**2 + losses.shifts, 1e-300)
@@ -57,9 +57,12 @@ def polish(
         target[E] = np.clip(alpha[E] + change, 0.0, caps[E])
         alpha, margins, b = target, margins + samples.q_dot(target - alpha), b + shift
         best = _better(best, box, samples.y, alpha, margins)
-    if best is solution or solution.w is None:
+    if best is solution:
         return best
-    # The solver's margins have been updated step by step; users get those of w.
+    # Margins have been updated step by step; those of the result are without the errors of steps.
+    if solution.w is None:
+        best = _better(solution, box, samples.y, best.alpha, samples.q_dot(best.alpha))
+        return best if best is solution else replace(best, rounding=0.0)
     w = samples.combine(best.alpha)
     best = _better(solution, box, samples.y, best.alpha, samples.margins(w))
     return best if best is solution else replace(best, w=w, apart=0.0)

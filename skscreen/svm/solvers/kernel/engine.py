@@ -204,13 +204,18 @@ class Engine:
             gradient = near.slopes - part.shifts * beta if part.shifts.size else near.slopes
             W, eps = choose(part, beta, gradient, allowed, self.least)
             I = index[U[W]]
-            moved = self._solve_set(I, part.take(W, 0.0), beta[W], gradient[W], eps)
-            change = moved - beta[W]
-            if not change.any():
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved = self._solve_set(I, part.take(W, 0.0), beta[W], gradient[W], eps)
+                change = moved - beta[W]
+                if not change.any():
+                    break
+                values, more = self.scores(I, moved, index[U], double, before=beta[W])
+                square = float(change @ values[W] + np.abs(change) @ more[W])
+                size = float(np.abs(change) @ np.sqrt(self.diagonal[I]))
+            if not np.isfinite(square + size * size):
+                # Along a direction in which rounding errors are all that a flat kernel has.
                 break
-            values, more = self.scores(I, moved, index[U], double, before=beta[W])
-            square = float(change @ values[W] + np.abs(change) @ more[W])
-            if square < -INDEFINITE * float(np.abs(change) @ np.sqrt(self.diagonal[I])) ** 2:
+            if square < -INDEFINITE * (size * size):
                 raise IndefiniteError(indefinite_message("the square of a norm is negative"))
             beta[W] = moved
             f += values

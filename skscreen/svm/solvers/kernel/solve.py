@@ -66,6 +66,11 @@ def solve_kernel(
         view = problem.solve(point, screening=False)
     if view.gap > tol * view.primal and problem.engine.whole:
         point, view = problem.by_factor(point, view)
+    if not view.gap <= view.primal:
+        # Steps along what rounding errors leave of a flat kernel: nothing at all is better.
+        problem.take_back()
+        point = problem.start(None, None)
+        view = problem.engine.certify(problem.whole, point)[0]
     return problem.solution(point, view, exact, perf_counter() - began)
 
 

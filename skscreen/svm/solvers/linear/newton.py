@@ -93,16 +93,18 @@ class _Zones:
     """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
 
     def __init__(self, state: SampleState):
-        # In units of the margin: no wider than from it to 0, narrower from a start that is near.
-        self.width = min(max(50.0 * state.relative_gap, 1e-3), 1.0)
+        # In units of thresholds, 1 or those of targets: no wider than from them to 0, narrower from
+        # a start that is near.
+        self._unit = float(np.mean(np.abs(state.losses.thresholds))) or 1.0
+        self.width = self._unit * min(max(50.0 * state.relative_gap, 1e-3), 1.0)
         curvature = float(np.mean(state.caps * state.samples.norms**2))
-        self._widest = max(0.1, 1e-3 * curvature)
+        self._widest = max(0.1 * self._unit, 1e-3 * curvature)
         self._polishing = False
 
     def move(self, state: SampleState, tol: float, solved: bool, slackness: float) -> None:
         """Change the width after a problem, and whether it was solved, that left a slackness."""
         if not solved:
-            self.width = min(4.0 * self.width, 1.0)
+            self.width = min(4.0 * self.width, self._unit)
         elif slackness <= 0.1 * tol * state.primal:
             # What is left are rounding errors of the margins times C / width. Wide zones suffice
             # this close to the optimum.
