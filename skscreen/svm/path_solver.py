@@ -246,8 +246,7 @@ class SamplePathSolver:
         thresholds = 2.0 * EPS * np.abs(self._losses.thresholds)
         if isinstance(self.samples, KernelSamples):
             size = self.samples.summed(solution.alpha)
-            errors = 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
-            return thresholds + errors + solution.rounding * self.samples.norms
+            return thresholds + 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
         w = self.samples.combine(solution.alpha) if solution.w is None else solution.w
         return thresholds + self.samples.rounding(w, solution.b)
 
