@@ -27,9 +27,9 @@ def indefinite_message(found: str) -> str:
     """Return the text of the error for kernels that are not positive semi-definite."""
     return (
         f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
-        "solution could be certified; choose another kernel or other parameters, or let "
-        "indefinite='shift' add to the diagonal what is missing, or take the solution without a "
-        "certificate, with indefinite='warn'"
+        "solution could be certified; choose another kernel or other parameters. ScreenedSVC, "
+        "ScreenedSVR, svc_path and svr_path can add to the diagonal what is missing, with "
+        "indefinite='shift', or take the solution without a certificate, with indefinite='warn'"
     )
 
 
