@@ -1,9 +1,9 @@
 """Solutions kept in a folder, so that fits of the same data can use each other's.
 
 The solutions for the nearest C or lambda on both sides are the start and the screening references
-of the next fit, which computes their certificates anew. Any number of processes may use one folder,
-and any of them may be killed at any time: a file gets its name only when it is complete, and is
-never changed after that. A file that cannot be read is ignored.
+of the next fit, which computes their certificates anew. A folder is safe to share between
+processes, even if one is interrupted: a file gets its name only when it is complete, and is never
+changed after that. A file that cannot be read is ignored.
 """
 
 import contextlib

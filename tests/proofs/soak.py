@@ -4,7 +4,7 @@
 
 Fits of every estimator with random data and options, paths, searches with and without `store=`,
 pickles, predictions, and displays drawn and closed, in random order. Every task is done twice, at
-different times: the second result must be the first, to the last bit where one thread on one
+different times: the second result must be the first, bit for bit where one thread on one
 machine computes it, within the tolerance where the start depends on what a store has seen since.
 The resident memory is noted along the way, without what is free for reuse. After a warm-up of a
 tenth of the time (modules are loaded, allocators grow to their size) it may not grow by more than
