@@ -22,7 +22,7 @@ compiled: $(VENV)/.installed-test ## compile the C++ loops again after a change
 test: $(VENV)/.installed-test ## run the tests, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
 
-quick: $(VENV)/.installed-test ## run the quick tests only, in a minute or two
+quick: $(VENV)/.installed-test ## run the quick tests only, in two or three minutes
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow and not contract and not proof"
 
 proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
@@ -71,7 +71,7 @@ doc-quick: $(VENV)/.installed-doc ## the same without the gallery's figures, in 
 	@$(RUN) -m sphinx -q -D plot_gallery=0 -D suppress_warnings=image.not_readable doc doc/_build
 	@echo "Documentation: doc/_build/index.html"
 
-lint: $(VENV)/.installed-dev ## check style, format and types
+lint: $(VENV)/.installed-dev ## check style, format, spelling and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m codespell_lib
