@@ -1,4 +1,4 @@
-"""A metric for a million embeddings of 20,000 identities, from a graph of their neighbours.
+"""A metric for a million simulated embeddings of 20,000 identities, from a neighbour graph.
 
     python -m benchmarks.metric_learning.identities [--samples 1000000] [--features 128]
                                                     [--identities 20000] [--neighbors 10]
