@@ -26,7 +26,7 @@ GROUPS = {
 
 def section(heading: str) -> str:
     """Return the text below a heading of the changelog."""
-    return (ROOT / "CHANGELOG.md").read_text().split(heading)[1].split("\n### ")[0]
+    return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split(heading)[1].split("\n### ")[0]
 
 
 def rows(table: str) -> list[tuple[set[str], str]]:
@@ -92,7 +92,7 @@ def missing(found, known: list) -> list[str]:
     )
 
 
-OLD = json.loads((ROOT / "tests" / "signatures_0.2.0.json").read_text())
+OLD = json.loads((ROOT / "tests" / "signatures_0.2.0.json").read_text(encoding="utf-8"))
 
 
 def test_each_difference_from_0_2_0_has_a_row():
@@ -102,7 +102,7 @@ def test_each_difference_from_0_2_0_has_a_row():
 
 def test_what_is_new_has_a_row():
     # Of all releases since, and of the one to come.
-    text = (ROOT / "CHANGELOG.md").read_text().split("\n## [0.2.0]")[0]
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## [0.2.0]")[0]
     known = rows(section("### Migration from 0.2.0")) + rows(section("### New in names of 0.2.0"))
     assert missing(additions(OLD, signatures()), [*known, (set(), text)]) == []
 
