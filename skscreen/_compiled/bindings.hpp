@@ -66,6 +66,17 @@ struct type_caster<skscreen::Steps<T>> {
   make_caster<Source> caster;
 };
 
+// A struct from the tuple of its members, as a named tuple of Python arrives.
+template <class Struct, class... Members>
+struct struct_caster : type_caster<std::tuple<Members...>> {
+  template <class T>
+  using Cast = Struct;
+
+  explicit operator Struct() {
+    return skscreen::as<Struct>(this->operator std::tuple<Members...>());
+  }
+};
+
 template <class T>
 struct type_caster<skscreen::Array<T>> : view_caster<skscreen::Array<T>, T, 1> {};
 template <class T>

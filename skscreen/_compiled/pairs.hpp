@@ -126,8 +126,8 @@ void add_class_sums(const PairValues<T>& K, Array<const double> beta, double* po
 }
 
 // Scores by values with relative errors of at most r_i + r_j, and bounds on their errors.
-inline void pair_scores(const PairValues<float>& K, Array<const double> beta,
-                        Array<const double> relative, Array<double> f, Array<double> errors) {
+inline void pair_scores(const PairValues<float>& K, Array<const double> relative,
+                        Array<const double> beta, Array<double> f, Array<double> errors) {
   const int64_t n = beta.size;
   std::vector<double> positive(n), negative(n);
   add_class_sums(K, beta, positive.data(), negative.data());
@@ -136,9 +136,9 @@ inline void pair_scores(const PairValues<float>& K, Array<const double> beta,
 }
 
 // The same by values with |K_ij| <= sizes_i sizes_j, whose errors are `relative` to that.
-inline void pair_scores(const PairValues<double>& K, Array<const double> beta,
-                        Array<const double> sizes, double relative, Array<double> f,
-                        Array<double> errors) {
+inline void pair_scores_of_few(const PairValues<double>& K, Array<const double> sizes,
+                               double relative, Array<const double> beta, Array<double> f,
+                               Array<double> errors) {
   const int64_t n = beta.size;
   std::vector<double> negative(n);
   std::fill_n(f.data, n, 0.0);

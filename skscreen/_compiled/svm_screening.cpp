@@ -7,22 +7,21 @@ using namespace skscreen;
 
 using Reals = Array<const double>;
 
-template <double (*function)(const PointsBetween&)>
-static double between(Reals norms, Reals sizes, Reals thresholds, Reals alpha0, Reals alpha1,
-                      Reals margins0, Reals margins1, double C0, double C1, double shift,
-                      double ta, double tb) {
-  return function({norms, sizes, thresholds, alpha0, alpha1, margins0, margins1, C0, C1, shift,
-                   ta, tb});
-}
+namespace nanobind::detail {
+
+template <>
+struct type_caster<Pencil> : struct_caster<Pencil, double, double, double, double> {};
+template <>
+struct type_caster<PointsBetween>
+    : struct_caster<PointsBetween, Reals, Reals, Reals, Reals, Reals, Reals, Reals, double, double,
+                    double, double, double> {};
+
+}  // namespace nanobind::detail
 
 void bind_svm_screening(nb::module_& m) {
-  m.def("pencil_radius", [](double constant, double linear, double quadratic, double t,
-                            double shift) {
-    return Pencil{constant, linear, quadratic, shift}.radius(t);
-  });
+  m.def("pencil_radius", [](const Pencil& balls, double t) { return balls.radius(t); });
   m.def("intersection_pass", &intersection_pass, ReleaseGIL());
   m.def("compare_margins", &compare_margins, ReleaseGIL());
-  m.def("largest_slackness_between", &between<largest_slackness_between>, ReleaseGIL());
-  m.def("largest_squared_slackness_between", &between<largest_squared_slackness_between>,
-        ReleaseGIL());
+  m.def("largest_slackness_between", &largest_slackness_between, ReleaseGIL());
+  m.def("largest_squared_slackness_between", &largest_squared_slackness_between, ReleaseGIL());
 }

@@ -30,15 +30,14 @@ struct Pencil {
 // depth < 0 (one ball inside the other, or rounding errors) it is at an end. Both ends are looked at
 // in any case, so the result is never below that of either ball.
 inline void intersection_pass(Array<const double> margins, Array<const double> slope,
-                              Array<const double> norms, double constant, double linear,
-                              double quadratic, double shift, Array<double> lower,
-                              Array<double> upper) {
-  const Pencil balls{constant, linear, quadratic, shift};
+                              Array<const double> norms, const Pencil& balls,
+                              Array<double> lower, Array<double> upper) {
   const double first = balls.radius(0.0), last = balls.radius(1.0);
   // The formula does not allow for subnormal numbers; the ends alone are also safe.
+  const double quadratic = balls.quadratic;
   const bool flat = !(quadratic > 1e-280);
-  const double middle = flat ? 0.0 : -0.5 * linear / quadratic;
-  const double depth = flat ? -1.0 : constant - quadratic * middle * middle;
+  const double middle = flat ? 0.0 : -0.5 * balls.linear / quadratic;
+  const double depth = flat ? -1.0 : balls.constant - quadratic * middle * middle;
   for (int64_t i = 0; i < margins.size; ++i) {
     const double norm = norms[i], end = margins[i] + slope[i];
     double low = std::max(sphere_lower(margins[i], norm, first), sphere_lower(end, norm, last));

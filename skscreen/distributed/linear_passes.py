@@ -137,7 +137,7 @@ def _add_curvature(rows: tuple, part: tuple[int, int], second, scale: float, roo
         loops.add_squares(rows, scale, second, out)
     elif room is None:
         inside = np.flatnonzero(second[: part[1] - part[0]])
-        row_loops.add_products(*rows, scale, inside + part[0], second[inside], out)
+        row_loops.add_products(rows, scale, inside + part[0], second[inside], out)
     else:
         roots, product = room
         roots = roots[: loops.root_rows(rows, *part, scale, second, roots)]

@@ -62,7 +62,7 @@ def stochastic_pegasos(
         drawn = np.searchsorted(cumulative, rng.random((n_steps, batch_size)), side="right")
         w = w.copy()
         # w is held there as a multiple of a vector: a step costs no more than its rows.
-        compiled.pegasos_steps(*samples.rows, samples.y, drawn, lam, t, projection, w, a)
+        compiled.pegasos_steps(samples.rows, samples.y, drawn, lam, t, projection, w, a)
         t += n_steps
         primal = 0.5 * lam * float(w @ w) + risk.value(risk.gradient(w))[0]
         primal += risk.rounding(w, 0.0)

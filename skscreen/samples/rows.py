@@ -152,7 +152,7 @@ class LinearSamples:
             out = self.X @ w[:d]
         else:
             out = np.empty(self.n_rows)
-            loops.multiply(*self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
+            loops.multiply(self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
         if self.bias != 0.0:
             out += self.bias * w[d]
         out = self._tiled(out)
@@ -170,7 +170,7 @@ class LinearSamples:
         if self._by_blas and 2 * np.count_nonzero(scales) > self.n_rows:
             out[:d] = self.X.T @ scales
         else:
-            loops.multiply_transposed(*self.short_rows, scales, out)
+            loops.multiply_transposed(self.short_rows, scales, out)
         if self.bias != 0.0:
             out[d] = self.bias * scales.sum()
         return out
@@ -334,7 +334,7 @@ def flat_rows(X: Any) -> tuple:
 def squared_norms(rows: tuple, n: int) -> np.ndarray:
     """Return the squared lengths of n `flat_rows`; columns must not repeat within a row."""
     out = np.empty(n)
-    loops.squared_norms(*rows, out)
+    loops.squared_norms(rows, out)
     return out
 
 

@@ -114,7 +114,7 @@ def test_a_short_row_has_all_digits(level):
     for shares in np.random.default_rng(0).dirichlet(np.ones(4), 10):
         alpha = variables(c * shares[None], np.eye(1, 4) > 0.0, c)
         _compiled.LEVELS[level].svm.sweep_classes(
-            *row, 0.0, 4, np.zeros(1, np.int64), c, 1e-6 / c, alpha, np.zeros(12),
+            (row, 0.0, 4, np.zeros(1, np.int64), c, 1e-6 / c, alpha, np.zeros(12)),
             np.zeros(1, np.int64), np.ones(1, np.uint64), 0.0, 1, 1,
         )  # fmt: skip
         assert_allclose(alpha[0, 0], c[0], rtol=1e-15)
@@ -264,7 +264,7 @@ def test_a_visit_moves_to_the_best_values(level):
     problem = LinearSamples(row, np.ones(1)).rows
     own, order = np.array([2]), np.zeros(1, np.int64)
     _compiled.LEVELS[level].svm.sweep_classes(
-        *problem, 0.0, 4, own, np.array([cap]), np.array([row @ row.T]).ravel(), alpha, weights,
+        (problem, 0.0, 4, own, np.array([cap]), np.array([row @ row.T]).ravel(), alpha, weights),
         order, np.ones(1, np.uint64), 0.0, 1, 1,
     )  # fmt: skip
     assert_allclose(weights.reshape(5, -1)[:, :4], row.T @ alpha, atol=1e-15)
@@ -290,7 +290,7 @@ def test_a_visit_is_a_projection_onto_the_simplex(level, K, as_given):
         before, w = alpha.copy(), weights.copy()
         samples, square = LinearSamples(as_given(row), np.ones(1), 2.0), row @ row.T + 4.0
         _compiled.LEVELS[level].svm.sweep_classes(
-            *samples.rows, 2.0, K, own, np.array([cap]), square.ravel(), alpha, weights.ravel(),
+            (samples.rows, 2.0, K, own, np.array([cap]), square.ravel(), alpha, weights.ravel()),
             np.zeros(1, np.int64), np.ones(1, np.uint64), 0.0, 1, 1,
         )  # fmt: skip
         full, is_own = np.append(row, 2.0), np.arange(K) == own[:, None]

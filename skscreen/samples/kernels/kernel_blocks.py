@@ -230,8 +230,7 @@ class RBFBlocks:
             for part in parts:
                 loops.add_tiles(
                     left.arrays, right.arrays, left.width, left.d, I, J[part], total.weights,
-                    total.n_negative, total.own, total.other[part], total.bound,
-                    total.values[part], total.errors[part],
+                    total.n_negative, total.own, total.part(part),
                 )  # fmt: skip
 
         in_threads(work, J.size, left.width, I.size * J.size, blas=False)
@@ -352,6 +351,10 @@ class _Total:
         self.bound = (SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
         self.values, self.errors = np.zeros(J.size), np.zeros(J.size)
 
+    def part(self, columns: slice) -> tuple:
+        """Return what compiled loops add to for some of the rows J."""
+        return self.other[columns], self.bound, self.values[columns], self.errors[columns]
+
     def of_tiles(self, left, J, right, exponents) -> tuple[np.ndarray, np.ndarray]:
         """Return sums and bounds by the tiles that `exponents` makes of left and `right(J)`."""
         size = _TILE_DOUBLE if self.weights.dtype == np.float64 else _TILE
@@ -362,14 +365,10 @@ class _Total:
         def work(parts) -> None:
             memory = np.empty(size * size, self.weights.dtype)
             for columns in _all_tiles(parts, width):
-                B, other = right(J[columns]), self.other[columns]
-                values, errors = self.values[columns], self.errors[columns]
+                B, sums = right(J[columns]), self.part(columns)
                 for part in rows:
                     T, is_negative = exponents(left[part], B, memory), part.start < self.n_negative
-                    loops.add_powers(
-                        T, self.weights[part], is_negative, self.own[part], other, self.bound,
-                        values, errors,
-                    )  # fmt: skip
+                    loops.add_powers(T, self.weights[part], is_negative, self.own[part], sums)
 
         in_threads(work, J.size, width, len(left) * J.size)
         return self.values, self.errors

@@ -106,11 +106,11 @@ class Between:
         largest = loops.largest_slackness_between
         if losses.smooth:
             largest = loops.largest_squared_slackness_between
-        total = largest(
+        points = (
             self._geometry.norms, losses.sizes, losses.thresholds, first.alpha, last.alpha,
             first.margins, last.margins, first.C, last.C, self._shift, start, stop,
         )  # fmt: skip
-        return total * WIDER
+        return largest(points) * WIDER
 
     def sure(self, start: float, stop: float, side: int) -> np.ndarray:
         """Return which samples are surely wrong (side -1), or right (1), for t in [start, stop]."""

@@ -38,13 +38,13 @@ from skscreen.svm.crammer_singer.faces import move_on_face
 from skscreen.svm.crammer_singer.newton import LARGEST, proximal_step
 
 certify_classes = compiled.certify_classes
-"""(*rows, bias, K, own (n,), c (n,), squares (n,), alpha, weights, order (n,)) -> loss, gap, m.
+"""((rows, bias, K, own (n,), c (n,), squares (n,), alpha, weights), order (n,)) -> loss, gap, m.
 
 Makes the weights those of alpha; `order` begins with the m samples that have a part in the gap.
 """
 
 sweep_classes = compiled.sweep_classes
-"""(*rows, ..., order (m,), random (1,), enough, visits, most) -> sweeps; see `certify_classes`."""
+"""(the same, order (m,), random (1,), enough, visits, most) -> sweeps; see `certify_classes`."""
 
 # Shares of the gap, and of the gap that is allowed, that samples may have on the way when sweeps
 # end; visits of each sample, in the mean, between two certificates.
@@ -78,13 +78,13 @@ def solve(
     variables, weights = np.zeros((samples.n, width)), np.zeros(d * width)
     alpha = variables[:, :n_classes]
     squares = np.maximum(samples.norms**2, _SHORTEST / c)
-    problem = *samples.rows, samples.bias, n_classes, own, c, squares, variables, weights
+    problem = samples.rows, samples.bias, n_classes, own, c, squares, variables, weights
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     n_iter, failures, highest, lowest, before, slow = 0, 0, -np.inf, np.inf, np.inf, 0
     newton = d * n_classes <= LARGEST
     while True:
         order = np.empty(samples.n, np.int64)
-        loss, gap, n_active = certify_classes(*problem, order)
+        loss, gap, n_active = certify_classes(problem, order)
         w = weights.reshape(d, width)[:, :n_classes]
         half = 0.5 * float(weights @ weights)
         primal, dual = half + loss, half + loss - gap
@@ -107,5 +107,5 @@ def solve(
         before = gap
         enough = max(_SHARE * gap, _ENOUGH * tol * primal)
         n_iter += sweep_classes(
-            *problem, order[:n_active], random, enough, _VISITS * samples.n, max_iter - n_iter
+            problem, order[:n_active], random, enough, _VISITS * samples.n, max_iter - n_iter
         )

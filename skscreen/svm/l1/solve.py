@@ -319,7 +319,7 @@ def _model(Z, c, inside, damping: float, unequal: bool = False) -> np.ndarray:
         rows = sparse.csr_array(Z)[inside]
         rows.data *= np.repeat(roots, np.diff(rows.indptr))
         H = np.zeros((Z.shape[1], Z.shape[1]))
-        row_loops.sparse_products(*flat_rows(rows), H)
+        row_loops.sparse_products(flat_rows(rows), H)
         H += np.tril(H, -1).T
     else:
         rows = Z[inside] * roots[:, None]

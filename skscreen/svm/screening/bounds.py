@@ -192,9 +192,8 @@ class Segment:
     @np.errstate(over="ignore", invalid="ignore")
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
-        return SampleBall(
-            self.margins + t * self.slope, loops.pencil_radius(*self.squares, t, self.shift)
-        )
+        radius = loops.pencil_radius((*self.squares, self.shift), t)
+        return SampleBall(self.margins + t * self.slope, radius)
 
 
 def intersection_target(reference: Reference, rho: float) -> np.ndarray:

@@ -53,9 +53,8 @@ def ball_test(ball: SampleBall, norms: np.ndarray) -> Extremes:
 def intersection_test(segment: Segment, norms: np.ndarray) -> Extremes:
     """Bounds on the margins over the intersection of the two balls of a segment (Theorem 8)."""
     lower, upper = np.empty(norms.size), np.empty(norms.size)
-    loops.intersection_pass(
-        segment.margins, segment.slope, norms, *segment.squares, segment.shift, lower, upper
-    )
+    balls = *segment.squares, segment.shift
+    loops.intersection_pass(segment.margins, segment.slope, norms, balls, lower, upper)
     return lower, upper
 
 

@@ -121,7 +121,7 @@ class SmallBlocks:
         blocks = self._blocks
         values = blocks[first, first], blocks[second, second], blocks[classes], self._square_bias
         sizes = np.concatenate([self._sizes[first], self._sizes[second]])
-        scores = partial(loops.pair_scores, values, sizes, self._relative)
+        scores = partial(loops.pair_scores_of_few, values, sizes, self._relative)
         return partial(_solve, values, scores, None, self._part, self._missing)
 
 

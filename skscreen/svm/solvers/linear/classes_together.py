@@ -67,7 +67,7 @@ def _sweeps(rows, d, bias, own, size, terms, tol, most, random) -> tuple[np.ndar
     for n_sweeps in range(1, most + 1):
         everyone, order = active.size == n, random.permutation(active)
         kept, largest = loops.class_sweep(
-            *rows, bias, own, size, *terms, alpha, weights, order, rest, gaps, sums
+            (*rows, bias), (own, size, *terms), (alpha, weights, gaps, sums), order, rest
         )  # fmt: skip
         # At the solution the objective is half the sum of the dual variables.
         history.append(float(np.max(gaps[:size] / np.maximum(0.5 * sums[:size], 1e-300))))

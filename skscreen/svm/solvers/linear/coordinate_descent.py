@@ -94,7 +94,7 @@ def coordinate_descent(
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
         terms[:, 1], (value, terms[:, 4]) = state.thresholds, _intercept_feature(state)
         n_epochs, work, exhausted = loops.epochs(
-            *rows, samples.bias, value, terms, state.alpha, u, active, rest, factor, random, pause,
+            rows, samples.bias, value, terms, state.alpha, u, active, rest, factor, random, pause,
             max_iter - state.n_iter, trust * tol * state.primal, settled,
         )  # fmt: skip
         factor, settled = max(factor, 1.0), 0.0

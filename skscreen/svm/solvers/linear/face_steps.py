@@ -42,11 +42,11 @@ class FaceSteps:
         E = np.flatnonzero(inside)
         if E.size == 0:
             return 0.0
-        face = (*samples.short_rows, samples.y, samples.bias, state.losses.shifts, E)
+        face = (samples.short_rows, samples.y, samples.bias, state.losses.shifts, E)
         start, caps, slope = state.alpha[E], state.caps[E], slopes[E]
         new, count = self._solve(face, start, caps, slope, most)
         change = new - start
-        gain, curvature = float(change @ slope), float(change @ _multiply(*face, change))
+        gain, curvature = float(change @ slope), float(change @ _multiply(face, change))
         # Go no further than to the maximum on the way to `new`.
         step = min(max(gain, 0.0) / curvature, 1.0) if curvature > 0.0 else float(gain > 0.0)
         state.alpha[E] = np.clip(start + step * change, 0.0, caps)
@@ -86,16 +86,16 @@ class FaceSteps:
 
     def _solve(self, face: tuple, start, caps, slope, most: int) -> tuple[np.ndarray, int]:
         """Return dual variables near the solution on a face, and the number of products."""
-        rows, y, E = face[:-1], face[-4], face[-1]
+        (rows, y, *others), E = face[:-1], face[-1]
         diagonal, left, rest, new, count = self._diagonal[E], np.arange(E.size), slope, start, 1
         # Variables that reach a bound stay there, and the others move again.
         for _ in range(6):
-            x, part = np.empty(left.size), (*rows, E[left], diagonal[left], rest[left])
+            x, part = np.empty(left.size), ((rows, y, *others, E[left]), diagonal[left], rest[left])
             n_steps = loops.conjugate_gradients(*part, self._least, max(most - count, 1), x)
             wished = new.copy()
             wished[left] += x
             new, count = np.clip(wished, 0.0, caps), count + n_steps + 1
-            rest = slope - _multiply(*face, new - start)
+            rest = slope - _multiply(face, new - start)
             nearest = np.clip(new + rest / diagonal, 0.0, caps)
             kept = np.flatnonzero((nearest > 0.0) & (nearest < caps))
             if kept.size == 0 or np.array_equal(kept, left) or count >= most:
@@ -110,8 +110,8 @@ def _work(n_samples: int, n_features: int) -> float:
     return 4.0 * n_samples * n_features**2 + 1e5
 
 
-def _multiply(*face_and_x) -> np.ndarray:
+def _multiply(face: tuple, x: np.ndarray) -> np.ndarray:
     """Return (Q_EE + S) x, for a face E and x of its size."""
-    out = np.empty(face_and_x[-1].size)
-    loops.multiply_face(*face_and_x, out)
+    out = np.empty(x.size)
+    loops.multiply_face(face, x, out)
     return out

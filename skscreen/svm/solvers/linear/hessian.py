@@ -96,7 +96,7 @@ class Hessian:
         samples, total, sizes = self._samples, self._sum, self._sizes
         if self._by_entries:
             row_loops.add_products(
-                *samples.short_rows, samples.bias, index, sign * sizes[index], total
+                samples.short_rows, samples.bias, index, sign * sizes[index], total
             )
             return
         (multiply,) = get_blas_funcs(("syrk",), (total,))

@@ -145,7 +145,7 @@ class _Undecided:
         short, total = self._thresholds - samples.margins(w), self._given.copy()
         last, least, lost, before = np.zeros(samples.n), np.inf, 0, np.inf
         for steps in range(most + 1):
-            smoothed = loops.smooth_duals(*slopes, short, alpha := np.empty(samples.n))
+            smoothed = loops.smooth_duals(slopes, short, alpha := np.empty(samples.n))
             total += samples.combine(alpha - last)
             last, gradient = alpha, w - total
             if losses.smooth:
@@ -174,7 +174,7 @@ class _Undecided:
                 break
             change = samples.margins(step)
             along = float((w - self._given) @ step), float(step @ step)
-            length = loops.line_length(*slopes, short, change, *along) or 1.0
+            length = loops.line_length(slopes, short, change, *along) or 1.0
             w += length * step
             short -= length * change
         if losses.smooth:

@@ -80,7 +80,7 @@ def test_rows_without_zeros_give_the_same():
 @pytest.mark.parametrize("curvature", [0.0, 5e-324, 1e-300, 1.0])
 def test_lengths_of_lines_of_any_curvature_are_finite(curvature):
     losses = [np.array([part]) for part in (0.0, 1.0, 1.0)]
-    length = loops.line_length(*losses, np.zeros(1), np.zeros(1), -1e20, curvature)
+    length = loops.line_length(losses, np.zeros(1), np.zeros(1), -1e20, curvature)
     assert 0.0 <= length < np.inf
     assert curvature < 1.0 or length == pytest.approx(1e20)
 
