@@ -84,7 +84,7 @@ inline double best_intercept(const Box& box, Array<const double> g) {
   const Array<const double> w{weights.data(), (int64_t)weights.size()};
   std::pair<double, double> ends{0.0, 0.0};
   if (!box.smooth()) {
-    ends = best_intercepts(g, w, level, 0.0);
+    ends = best_intercepts(g, w, level);
   } else if (w.size > 0) {
     const Array<const double> at{kinks.data(), w.size}, y{signs.data(), w.size};
     ends = {balancing_intercept(at, w, y, 1.0), balancing_intercept(at, w, y, -1.0)};

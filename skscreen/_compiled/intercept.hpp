@@ -65,15 +65,14 @@ inline double weighted_quantile(Array<const double> values, Array<const double> 
 
 // The ends of the interval of best intercepts for kinks y_i (t_i - m_i) with caps C_i; 0 without any.
 //
-// The level is the sum of C_i where y_i = +1; for a part of the samples, plus that of y_i C_i over
-// those left out because alpha_i = C_i, of rounding error `error`. The interval is wider where
-// rounding errors leave the place of the quantile open.
+// The level is the sum of C_i where y_i = +1; for a part of the samples, plus that of beta over those
+// left out. The interval is wider where rounding errors leave the place of the quantile open.
 inline std::pair<double, double> best_intercepts(Array<const double> kinks, Array<const double> caps,
-                                                 double level, double error) {
+                                                 double level) {
   if (kinks.size == 0) return {0.0, 0.0};
   double size = std::abs(level);
   for (int64_t k = 0; k < caps.size; ++k) size += caps[k];
-  const double slack = SUMMED * EPS * kinks.size * size + error;
+  const double slack = SUMMED * EPS * kinks.size * size;
   return {weighted_quantile(kinks, caps, level - slack),
           weighted_quantile(kinks, caps, std::nextafter(level + slack, INF))};
 }

@@ -83,21 +83,6 @@ void multiply_transposed(const Data& X, Array<const double> scales, Array<double
     if (scales[i] != 0.0) X.add(i, scales[i], out.data);
 }
 
-// Add the sum of the outer products of all CSR rows to `out`, lower triangle.
-template <class Data>
-void sparse_products(const Data& X, Matrix<double> out) {
-  for (int64_t i = 0; i < X.count(); ++i) {
-    const int64_t first = X.first(i), last = X.first(i + 1);
-    for (int64_t p = first; p < last; ++p) {
-      const auto row = X.columns[p];
-      const double value = X.data[p];
-      double* into = out.row(row).data;
-      for (int64_t q = first; q < last; ++q)
-        if (X.columns[q] <= row) into[X.columns[q]] += value * X.data[q];
-    }
-  }
-}
-
 // Add scales_k times outer products of (x_i, B), x_i rows of CSR, to `out`: lower triangle.
 //
 // i is index_k, or index_k - n: samples may stand twice. Entries of a row are not repeated; their

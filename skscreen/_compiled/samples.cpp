@@ -26,7 +26,6 @@ static void bind_rows(nb::module_& m) {
   m.def("squared_norms", &squared_norms<Data>, ReleaseGIL());
   m.def("multiply", &multiply<Data>, ReleaseGIL());
   m.def("multiply_transposed", &multiply_transposed<Data>, ReleaseGIL());
-  m.def("sparse_products", &sparse_products<Data>, ReleaseGIL());
   m.def("add_products", &add_products<Data>, ReleaseGIL());
 }
 
@@ -52,8 +51,7 @@ void bind_samples(nb::module_& m) {
   m.def("powers", &powers, ReleaseGIL());
   m.def("powers_double", &powers_double, ReleaseGIL());
   m.def("differences", &differences, ReleaseGIL());
-  m.def("best_intercepts", &best_intercepts, nb::arg("kinks"), nb::arg("caps"), nb::arg("level"),
-        nb::arg("error") = 0.0, ReleaseGIL());
+  m.def("best_intercepts", &best_intercepts, ReleaseGIL());
   m.def("weighted_quantile", &weighted_quantile, ReleaseGIL());
   m.def("balancing_intercept", &balancing_intercept, ReleaseGIL());
   m.def("balance_at_kink", &balance_at_kink, ReleaseGIL());

@@ -18,7 +18,7 @@ from skscreen._compiled import samples
 from skscreen.core.floats import EPS
 
 best_intercepts = samples.best_intercepts
-"""(kinks (m,), caps (m,), level, error=0) -> the ends of the interval of best intercepts.
+"""(kinks (m,), caps (m,), level) -> the ends of the interval of best intercepts.
 
 Kinks are y_i (t_i - m_i), the level is the sum of C_i where y_i = +1: see `intercept.hpp`.
 """

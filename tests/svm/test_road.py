@@ -33,7 +33,7 @@ def passed(model, X, y):
 
 @pytest.mark.parametrize(
     ("n", "n_classes", "most_files", "most_functions"),
-    [(150, 3, 9, 52), (2100, 3, 10, 62), (2500, 2, 15, 90)],
+    [(150, 3, 9, 52), (2100, 3, 10, 56), (2500, 2, 15, 90)],
     ids=["small", "one against one", "two classes"],
 )
 def test_a_fit_passes_few_files_and_functions(n, n_classes, most_files, most_functions):

@@ -1,5 +1,6 @@
 """Squared distances between samples, and the RBF kernel of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,18 +35,26 @@ def all_squared_distances(
 ) -> None:
     """Write the squared distances between all samples (n, d) to `out` (n, n), exactly symmetric."""
     if sparse.issparse(X) or by_differences:
-        # The upper triangle, mirrored.
-        for first in range(0, len(out), BLOCK):
-            last = first + BLOCK
-            pair = squares[first:last], squares[first:]
-            block = squared_distances(X[first:last], X[first:], *pair, by_differences)
-            out[first:last, first:] = block
-            out[last:, first:last] = block[:, BLOCK:].T
+
+        def compute(rows: slice, columns: slice) -> np.ndarray:
+            pair = squares[rows], squares[columns]
+            return squared_distances(X[rows], X[columns], *pair, by_differences)
+
+        write_symmetric(compute, out)
     else:
         # For the product of a matrix with its own transpose NumPy computes one triangle only.
         np.matmul(X, X.T, out=out)
         _from_products(out, squares, squares)
     np.fill_diagonal(out, 0.0)
+
+
+def write_symmetric(compute: Callable[[slice, slice], np.ndarray], out: np.ndarray) -> None:
+    """Write a symmetric matrix (n, n), of which blocks of the upper triangle are computed."""
+    for first in range(0, len(out), BLOCK):
+        last = min(first + BLOCK, len(out))
+        block = compute(slice(first, last), slice(first, len(out)))
+        out[first:last, first:] = block
+        out[last:, first:last] = block[:, last - first :].T
 
 
 def rbf_of_distances(D: np.ndarray, gamma: float, out: np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ from skscreen.samples.kernels.distances import (
     rbf_of_distances,
     square_norms,
     squared_distances,
+    write_symmetric,
 )
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
@@ -208,12 +209,7 @@ class Gram:
             D = self._shared.distances((self._is_far,), self.n, self.squared_distances)
             if D is not None:
                 return rbf_of_distances(D, self.kernel.gamma, K)
-        # The upper triangle by blocks of rows, mirrored.
-        for first in range(0, self.n, BLOCK):
-            last = min(first + BLOCK, self.n)
-            block = self.compute(np.arange(first, last), np.arange(first, self.n))
-            K[first:last, first:] = block
-            K[last:, first:last] = block[:, last - first :].T
+        write_symmetric(self.compute, K)
         # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
         np.fill_diagonal(K, self.diagonal)
         if not self.kernel.is_definite:

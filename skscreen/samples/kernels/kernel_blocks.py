@@ -102,7 +102,7 @@ class RBFRows:
     def relative_errors(self, index: np.ndarray, double: bool) -> np.ndarray:
         """Return r, values of blocks have relative errors of r_i + r_j; inf if very far."""
         unit, terms = UNIT if double else UNIT_SINGLE, self._terms[index]
-        # Products of rows that are not sparse are summed up in parts, see `RBFBlocks.between`.
+        # Products of rows that are not sparse are summed up in parts.
         terms = terms if self.is_sparse else np.minimum(terms, parted(self.d))
         single = np.log(2.0) * (_EXPONENT_SINGLE[0] * terms + _EXPONENT_SINGLE[1])
         exponents = np.where(
@@ -230,7 +230,8 @@ class RBFBlocks:
             for part in parts:
                 loops.add_tiles(
                     left.arrays, right.arrays, left.width, left.d, I, J[part], total.weights,
-                    total.n_negative, total.own, total.part(part),
+                    total.n_negative, total.own,
+                    (total.other[part], total.bound, total.values[part], total.errors[part]),
                 )  # fmt: skip
 
         in_threads(work, J.size, left.width, I.size * J.size, blas=False)
@@ -272,12 +273,11 @@ class RBFBlocks:
 
             self._powers(I, J, use)
         else:
-            self.between(A.left(I, False), B.right(J, False), I, J, out)
+            self._by_products(I, J, out)
 
-    def between(
-        self, left: np.ndarray, right: np.ndarray, I: np.ndarray, J: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write the same, for samples whose augmented rows in single precision are at hand."""
+    def _by_products(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
+        """Write the same in single precision, by products of matrices."""
+        left, right = self.A.left(I, False), self.B.right(J, False)
         height, width = _TILE // 2, 2 * _TILE
 
         def work(parts) -> None:
@@ -351,10 +351,6 @@ class _Total:
         self.bound = (SECOND_ORDER * unit, _POWER_AND_SUM, UNIT)
         self.values, self.errors = np.zeros(J.size), np.zeros(J.size)
 
-    def part(self, columns: slice) -> tuple:
-        """Return what compiled loops add to for some of the rows J."""
-        return self.other[columns], self.bound, self.values[columns], self.errors[columns]
-
     def of_tiles(self, left, J, right, exponents) -> tuple[np.ndarray, np.ndarray]:
         """Return sums and bounds by the tiles that `exponents` makes of left and `right(J)`."""
         size = _TILE_DOUBLE if self.weights.dtype == np.float64 else _TILE
@@ -365,7 +361,8 @@ class _Total:
         def work(parts) -> None:
             memory = np.empty(size * size, self.weights.dtype)
             for columns in _all_tiles(parts, width):
-                B, sums = right(J[columns]), self.part(columns)
+                B, other = right(J[columns]), self.other[columns]
+                sums = other, self.bound, self.values[columns], self.errors[columns]
                 for part in rows:
                     T, is_negative = exponents(left[part], B, memory), part.start < self.n_negative
                     loops.add_powers(T, self.weights[part], is_negative, self.own[part], sums)

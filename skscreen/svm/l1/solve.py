@@ -314,15 +314,12 @@ def _model(Z, c, inside, damping: float, unequal: bool = False) -> np.ndarray:
 
     Features of `unequal` size are damped each by its own, or small ones would not move at all.
     """
-    roots = np.sqrt(2.0 * c[inside])
     if sparse.issparse(Z):
-        rows = sparse.csr_array(Z)[inside]
-        rows.data *= np.repeat(roots, np.diff(rows.indptr))
         H = np.zeros((Z.shape[1], Z.shape[1]))
-        row_loops.sparse_products(flat_rows(rows), H)
+        row_loops.add_products(flat_rows(sparse.csr_array(Z)), 0.0, inside, 2.0 * c[inside], H)
         H += np.tril(H, -1).T
     else:
-        rows = Z[inside] * roots[:, None]
+        rows = Z[inside] * np.sqrt(2.0 * c[inside])[:, None]
         H = rows.T @ rows
     # More features than samples with a loss have no unique minimum.
     diagonal = H.diagonal().copy()

@@ -97,24 +97,17 @@ def reference(
     losses: SampleLosses,
     signs: np.ndarray | None = None,
     b: float = 0.0,
-    part: np.ndarray | None = None,
     rounding: float = 0.0,
     apart: float = 0.0,
 ) -> Reference:
     """Make a reference of a dual point 0 <= alpha (n,) <= caps of the full problem.
 
-    `part` are undecided samples, whose reduced problem it is of: others are at their proved end.
     Margins may have errors `rounding` beyond those of double precision, over |z_i|, and be those
     of a vector that is `apart` from sum alpha_i z_i.
     """
     length, square = float(norms @ alpha), max(float(alpha @ margins), 0.0)
-    missing = _missing(alpha, signs)
-    if part is not None:
-        norms, margins, alpha = norms[part], margins[part], alpha[part]
-        losses = losses.take(part)
-        signs = None if signs is None else signs[part]
     rooms = _rooms(alpha, losses.caps)
-    share = _share_to_move(alpha, rooms, signs, missing)
+    share = _share_to_move(alpha, rooms, signs, _missing(alpha, signs))
     shift = apart + rounding + SLACK * EPS * length + share * float(norms @ rooms)
     return Reference(norms, margins, alpha, losses, square, length, shift, share, signs, b)
 

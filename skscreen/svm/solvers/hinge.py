@@ -1,28 +1,25 @@
 """Best intercept and decisions of a hinge-loss problem, from margins alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from skscreen.core.floats import EPS
 from skscreen.samples.intercept import (
     balancing_intercepts,
     best_intercepts,
     bounds_with_intercept,
 )
 from skscreen.samples.losses import SampleLosses
-from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.screening.rules import Extremes, decide
 
 
 @dataclass(frozen=True)
 class HingeTerms:
-    """Best b and decisions; y (m,) or None, `fixed` y_i C_i of those left out at C_i."""
+    """Best b and decisions; y (n,), or None where there is no b."""
 
     losses: SampleLosses
     y: np.ndarray | None = None
-    fixed: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def best_intercept(self, margins: np.ndarray) -> float:
         """Return the b that minimises the primal: a weighted quantile of the kinks, or a root."""
@@ -48,10 +45,7 @@ class HingeTerms:
         losses = self.losses
         if losses.smooth:
             return balancing_intercepts(kinks, losses.sizes, y)
-        # The fixed samples may weigh far more than the others, although their sum cancels.
-        level = float(losses.caps[y > 0.0].sum() + self.fixed.sum())
-        error = SLACK * EPS * float(np.abs(self.fixed).sum())
-        return best_intercepts(kinks, losses.caps, level, error)
+        return best_intercepts(kinks, losses.caps, float(losses.caps[y > 0.0].sum()))
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:

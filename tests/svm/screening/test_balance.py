@@ -69,20 +69,3 @@ def test_a_point_out_of_balance_has_a_larger_ball(delta):
         too_small += min(wrong(codes, each) for each in margins)
     assert decided > 0 or delta > 0.01
     assert (too_small > 0) == (delta > 1e-6)
-
-
-def test_samples_left_out_count_for_the_balance():
-    """Where the undecided samples cannot restore it, nothing is decided."""
-    samples = KernelSamples(
-        Gram(np.eye(4) + 1.0, Kernel("precomputed")), np.array([1.0, 1.0, -1.0, -1.0])
-    )
-    for codes, alpha, expected in [
-        ([0, 0, 0, 0], [1.0, 0.5, 1.0, 0.5], True),
-        # Both positives at C: the sum of the others has to be 2, and is.
-        ([2, 2, 0, 0], [1.0, 1.0, 1.0, 1.0], False),
-    ]:
-        alpha = np.array(alpha)
-        margins = samples.q_dot(alpha)
-        S, losses = np.flatnonzero(np.array(codes) == 0), hinge(np.ones(4))
-        known = reference(samples.norms, margins, alpha, losses, samples.y, part=S)
-        assert np.isfinite(gap_ball(known).radius) == expected

@@ -178,23 +178,16 @@ class ClassBlocks:
     """Kernel values inside classes of up to `whole` samples and between them, maybe `kept`."""
 
     def __init__(self, gram: Gram, division: OneVsOne, bias: float, kept=None, whole: int = WHOLE):
-        self._gram, self._division = gram, division
-        self._blocks: Any = gram.blocks
-        self._square_bias, members, self._kept = bias**2, division.members, kept
+        self._gram, self._division, self._kept = gram, division, kept
+        self._square_bias, members = bias**2, division.members
         what = f"Kernel matrices inside {len(members):,} classes"
         nbytes = block_bytes(division, whole, inside=True)
         check_memory(nbytes, what, "Use fewer samples.")
-        blocks, self._sides = gram.blocks, {}
+        self._blocks: Any = gram.blocks
         self._relative = np.full((2, gram.n), np.inf)
-        if isinstance(blocks, RBFBlocks):
-            everyone = np.arange(gram.n)
-            self._relative[:] = [blocks.B.relative_errors(everyone, d) for d in (False, True)]
-        if isinstance(blocks, RBFBlocks) and not blocks.B.is_sparse:
-            self._sides = {
-                c: (blocks.A.left(rows, False), blocks.B.right(rows, False))
-                for c, rows in enumerate(members)
-                if rows.size <= whole
-            }
+        if isinstance(self._blocks, RBFBlocks):
+            everyone, B = np.arange(gram.n), self._blocks.B
+            self._relative[:] = [B.relative_errors(everyone, d) for d in (False, True)]
         self._own = [
             self._values(c, c) if rows.size <= whole else None for c, rows in enumerate(members)
         ]
@@ -242,10 +235,7 @@ class ClassBlocks:
     def _block(self, first: int, second: int) -> np.ndarray:
         I, J = self._division.members[first], self._division.members[second]
         out = np.empty((I.size, J.size), np.float32)
-        if isinstance(self._blocks, RBFBlocks) and self._sides:
-            self._blocks.between(self._sides[first][0], self._sides[second][1], I, J, out)
-        else:
-            self._blocks.block(I, J, out)
+        self._blocks.block(I, J, out)
         return out
 
 

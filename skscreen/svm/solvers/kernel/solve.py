@@ -155,20 +155,17 @@ class _Problem:
 
     def _screen(self, box: Box, point: Point, view: View) -> Box:
         """Decide samples at their bounds by the gap ball of a point; return the box with them."""
-        began, S, codes = perf_counter(), np.flatnonzero(self.codes == UNDECIDED), self.codes.copy()
-        y, losses, norms = self.samples.y, self.losses, self.samples.norms
+        began, y, norms = perf_counter(), self.samples.y, self.samples.norms
         alpha, margins = y * point.beta, y * point.f
         rounding = relative(point.errors, norms)
-        known = reference(norms, margins, alpha, losses, self.y, view.b, S, rounding)
-        fixed = (y * losses.caps)[codes == LINEAR]
-        terms = HingeTerms(losses.take(S), None if self.y is None else y[S], fixed)
-        found = terms.decide(ball_test(gap_ball(known), known.norms))
+        known = reference(norms, margins, alpha, self.losses, self.y, view.b, rounding)
+        extremes = ball_test(gap_ball(known), norms)
+        found = HingeTerms(self.losses, self.y).decide(extremes, self.codes)
         # The others move there in the next step.
-        ends = np.where(found == ZERO, 0.0, losses.caps[S])
-        codes[S] = np.where(alpha[S] == ends, found, UNDECIDED)
-        self.codes = codes
+        at_end = alpha == np.where(found == ZERO, 0.0, self.losses.caps)
+        self.codes = np.where(at_end, found, UNDECIDED).astype(np.int8)
         seconds = perf_counter() - began
-        self.history.append(screening_event("dynamic", self.engine.n_steps, codes, seconds))
+        self.history.append(screening_event("dynamic", self.engine.n_steps, self.codes, seconds))
         return self._box()
 
     def take_back(self) -> None:
