@@ -1,7 +1,6 @@
 """The unpenalised intercept: bounds on it, and decisions against optima of Clarabel."""
 
 import functools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -59,7 +58,10 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     margins, caps, y = problem
     rng, level = np.random.default_rng(seed), caps[y > 0.0].sum()
     widths = rng.exponential(size=(2, y.size)) * rng.choice([0.0, 0.1, 1.0, 5.0])
-    ends = partial(best_intercepts, caps=caps, level=level)
+
+    def ends(kinks):
+        return best_intercepts(kinks, caps, level)
+
     lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, 1.0, ends)
     for b in by_trying_all(margins, caps, y):
         assert np.all(lower <= margins + y * b + 1e-12)
