@@ -1,5 +1,6 @@
 """Arrays that users hand over, brought to one form."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from enum import Enum
@@ -30,8 +31,9 @@ def refuse_masked(values: Any, name: str) -> None:
 
 def refuse_times(values: Any, name: str) -> None:
     """Refuse dates and durations in the place of numbers: NumPy counts them, in any unit."""
-    kinds = values.dtypes if hasattr(values, "columns") and hasattr(values, "dtypes") else None
-    for kind in [getattr(values, "dtype", None)] if kinds is None else kinds:
+    # Those of the columns of a frame; those of a series are its own.
+    kinds = getattr(values, "dtypes", None)
+    for kind in kinds if hasattr(kinds, "__iter__") else [getattr(values, "dtype", None)]:
         temporal = getattr(kind, "is_temporal", None)
         if getattr(kind, "kind", "") in ("m", "M") or (temporal and temporal()):
             raise ValueError(
@@ -181,6 +183,11 @@ def as_indices(values: Any) -> np.ndarray:
     return values.astype(np.int64) if whole else values
 
 
+def bare_file(name: Any) -> str:
+    """Return the name of a file without its folder, its ending and capitals."""
+    return re.sub(r"\.[a-z]\w{1,3}$", "", re.split(r"[/\\]", str(name).strip().casefold())[-1])
+
+
 def in_order(values: Any, objects: list, name: str) -> Any:
     """Return what a dict, or a series or frame with the objects as its index, says of each."""
     # An index of other things says nothing; one of some of the objects is an error.
@@ -190,6 +197,14 @@ def in_order(values: Any, objects: list, name: str) -> Any:
     known = set(objects)
     counted = list(given) == [*range(len(values))]
     if hasattr(values, "loc") and (known.isdisjoint(given) or (counted and known != set(given))):
+        alike = {bare_file(one) for one in objects} & {bare_file(one) for one in given}
+        if alike and not counted:
+            raise ValueError(
+                f"{name} must have the objects by their names, as {objects[0]!r}, but is by names "
+                f"as {next(iter(given))!r}, which differ in the folder or the ending of a file, in "
+                "spaces, in capitals or in their kind only. Entries in the order of the objects "
+                "are passed as an array."
+            )
         return values
     wrong = next((one for one in objects if given[one] != 1), None)
     if wrong is not None:

@@ -12,6 +12,7 @@ from distributed import Client
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from skscreen.core import inputs
 from skscreen.distributed.parts import Parts, sent, spread
 from skscreen.samples.labels import given_factors
 from skscreen.samples.rows import LARGEST, flat_rows, squared_norms
@@ -63,6 +64,7 @@ def read_rows(
     names = column_names(X)
     X, y = as_array(X), as_vector("y", y)
     if sample_weight is not None:
+        inputs.refuse_times(sample_weight, "sample_weight")
         sample_weight = as_vector("sample_weight", sample_weight)
     # All at once: they may have keys in common, which Dask must not be given twice in two forms.
     X, y, sample_weight = dask.persist(X, y, sample_weight, scheduler=client)
@@ -151,7 +153,8 @@ def as_vector(name: str, values: Any) -> da.Array | np.ndarray:
             "one by dask.array.from_delayed, or compute it."
         )
     if not isinstance(values, da.Array):
-        values = np.asarray(values)
+        inputs.refuse_masked(values, name)
+        values = np.asarray(inputs.label_array(values))
     if values.ndim != 1:
         raise ValueError(
             f"{name} must have one dimension, an entry for each row of X; got shape {values.shape}."

@@ -250,7 +250,8 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
     if values.min() < 0 or values.max() >= n_samples:
         raise ValueError(
             f"{name} must be indices from 0 to {n_samples - 1}, got {values.min()} to "
-            f"{values.max()}."
+            f"{values.max()}. Rows of X are counted from 0; labels of its index become rows with "
+            f"X.index.get_indexer(a.ravel()).reshape(-1, {n_columns})."
         )
     rows = values.astype(np.int64)
     same = same_pairs(rows)

@@ -278,3 +278,19 @@ def test_linear_terms_by_the_names_of_features():
         ScreenedRTLM(linear_term=weights[:3], diagonal=True).fit(data.data, data.target)
     with pytest.raises(ValueError, match="linear_term has masked entries"):
         ScreenedRTLM(linear_term=np.ma.masked_equal(term, 0.5)).fit(data.data, data.target)
+
+
+@pytest.mark.parametrize("change", [lambda name: name[:-4], lambda name: f"img/{name}", str.upper])
+def test_entries_by_names_that_are_nearly_those_of_the_objects(change):
+    names = [f"i{k}.png" for k in range(5)]
+    points = pd.DataFrame(np.arange(10.0).reshape(5, 2), index=names)
+    others = pd.DataFrame(points.to_numpy()[::-1], index=[change(name) for name in names])
+    with pytest.raises(ValueError, match=r"Y must have the objects by their names, as 'i0\.png'"):
+        procrustes_distance(points, others)
+    apart = others.set_axis(list("abcde"))
+    assert procrustes_distance(points, apart) == procrustes_distance(points, apart.to_numpy())
+
+
+def test_rows_of_samples_are_counted_whatever_their_index():
+    with pytest.raises(ValueError, match=r"from 0 to 39, got 0 to 40. Rows of X are .*get_indexer"):
+        ScreenedRTLM().fit(X, triplets=[[0, 1, 40]])

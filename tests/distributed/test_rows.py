@@ -8,6 +8,7 @@ from scipy import sparse
 
 from skscreen import ScreenedLinearSVC
 from skscreen.distributed import DistributedLinearSVC, DistributedRTLM, distributed_svc_path
+from skscreen.distributed.rows import as_vector, classes_of
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -141,3 +142,20 @@ MIXED = np.where(y == 1, "yes", y.astype(object))
 def test_what_cannot_be_worked_with(client, rows, labels, message):
     with pytest.raises(ValueError, match=message):
         DistributedLinearSVC().fit(rows, labels)
+
+
+def test_labels_and_weights_in_memory_are_read_as_they_are():
+    masked = np.ma.masked_equal([1.0, 2.0, 3.0], 2.0)
+    for name in ("y", "sample_weight"):
+        with pytest.raises(ValueError, match=rf"{name} has masked entries, the first at \[1\]"):
+            as_vector(name, masked)
+    for labels in ([np.nan, "a"], [True, "a"], [None, "a"]):
+        with pytest.raises(ValueError, match="missing labels or labels of several kinds"):
+            classes_of(as_vector("y", labels), 0)
+    assert classes_of(as_vector("y", ["b", "a"]), 0).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("times", [WEIGHTS.astype("m8[s]"), da.from_array(WEIGHTS.astype("m8[s]"))])
+def test_durations_are_no_weights(client, times):
+    with pytest.raises(ValueError, match="sample_weight must hold numbers, but has dates"):
+        DistributedLinearSVC().fit(ROWS, LABELS, sample_weight=times)

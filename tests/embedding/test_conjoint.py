@@ -155,10 +155,19 @@ def test_wrong_trials_are_named(options, X, message):
         DifferenceScaling(**options).fit(X)
 
 
-@pytest.mark.parametrize("labels", ["gloss_left bump_left gloss_right bump_right",
-                                    "S1Gloss S1Bump S2Gloss S2Bump"])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "gloss_left bump_left gloss_right bump_right".split(),
+        "S1Gloss S1Bump S2Gloss S2Bump".split(),
+        "top_gloss top_bump bottom_gloss bottom_bump".split(),
+        "gloss_ref bump_ref gloss_test bump_test".split(),
+        "gloss0 bump0 gloss1 bump1".split(),
+        [(side, name) for side in ("first", "second") for name in ("gloss", "bump")],
+    ],
+)
 def test_stimuli_side_by_side_are_told_by_their_labels(labels):
-    frame = pd.DataFrame([[1, 2, 2, 1], [1, 1, 2, 2]], columns=labels.split())
+    frame = pd.DataFrame([[1, 2, 2, 1], [1, 1, 2, 2]], columns=labels)
     order = [frame.columns[k] for k in (0, 2, 1, 3)]
     with pytest.raises(ValueError, match=re.escape(f"Pass columns={order}; or")):
         DifferenceScaling(model="additive").fit(frame)
@@ -168,3 +177,8 @@ def test_stimuli_side_by_side_are_told_by_their_labels(labels):
 def test_conjoint_trials_are_no_quadruplets():
     with pytest.raises(ValueError, match=r"name an object twice.* pass model='additive'"):
         DifferenceScaling().fit(FRAME, GREATER)
+
+
+def test_levels_in_strings_are_told():
+    with pytest.raises(ValueError, match=r"attribute 0: .* These are numbers: pass X"):
+        DifferenceScaling(model="additive").fit(FRAME.astype(str), GREATER)

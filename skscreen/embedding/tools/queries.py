@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.reading.objects import find_known
-from skscreen.embedding.problem.reading.table import read_table
+from skscreen.embedding.problem.reading.table import read_column, read_table
 from skscreen.embedding.tools.bootstrap import draw_sample
 from skscreen.fitting.warning import warn_user
 
@@ -160,7 +160,7 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
     if objects is not None:
         if isinstance(objects, str) or not hasattr(objects, "__len__") or not len(objects):
             raise ValueError("objects must be a list of objects of the fit.")
-        table = read_table([[name] for name in objects], input_name="objects")
+        table = read_column(objects, len(objects), "objects", "name")
         heads = find_known(table, model.objects_, input_name="objects")
         if candidates is None and not everything:
             rows[:, 0] = rng.choice(heads, size=len(rows))

@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skscreen.embedding.problem.reading.objects import find_known, learn_objects
+from skscreen.embedding.problem.reading.objects import find_known, hint_of_numbers, learn_objects
 from skscreen.embedding.problem.reading.responses import read_choices
 from skscreen.embedding.problem.reading.table import Table, are_numbers, read_table
 from skscreen.embedding.problem.scale import differences
 
 MODELS = ("independent", "additive", "full")
 # Words in labels of columns for the first and the second stimulus.
-_SIDES = {"1", "2", "a", "b", "l", "r", "left", "right", "first", "second", "stim", "s"}
+_SIDES = {
+    "0", "1", "2", "a", "b", "bottom", "comparison", "first", "l", "left", "lower", "one", "probe",
+    "r", "ref", "reference", "right", "s", "second", "standard", "stim", "stimulus", "target",
+    "test", "top", "two", "upper",
+}  # fmt: skip
 
 
 class Conjoint(NamedTuple):
@@ -42,6 +46,7 @@ def learn_levels(table: Table, objects: Any) -> list[np.ndarray]:
                 f"objects must be given if X holds names, as it does for attribute {a}: a list of "
                 "all names in their order for each attribute, for example "
                 "objects=[['matt', 'glossy'], ['flat', 'rough', 'bumpy']]."
+                f"{hint_of_numbers(part.names)}"
             )
     return [learn_objects(*both, ordered=True) for both in zip(parts, given, strict=True)]
 
@@ -102,7 +107,7 @@ def _n_attributes(table: Table) -> int:
             "those of levels, in this order."
         )
     labels, half = table.labels, width // 2
-    stems = [_stem(label) if isinstance(label, str) else None for label in labels]
+    stems = [_stem(label) for label in labels]
     # The order of stimuli, as G1, B1, G2, B2.
     if None not in stems and len(set(stems)) == half and stems[:half] == stems[half:]:
         order = [labels[place] for one in range(half) for place in (one, one + half)]
@@ -114,8 +119,13 @@ def _n_attributes(table: Table) -> int:
     return half
 
 
-def _stem(label: str) -> str:
+def _stem(label: Any) -> str | None:
     """Return a label without the words that say which of the two stimuli it is of."""
+    if isinstance(label, tuple):
+        # Of columns with several levels.
+        label = " ".join(map(str, label))
+    if not isinstance(label, str):
+        return None
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", label)
     return " ".join(word for word in map(str.lower, words) if word not in _SIDES) or label[0]
 

@@ -1,6 +1,5 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
-import re
 import unicodedata
 from collections.abc import Mapping, Set
 from numbers import Integral, Real
@@ -44,7 +43,7 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
         if ordered:
             raise ValueError(
                 "objects must be given if X holds names: all names in their order, for example "
-                f"DifferenceScaling(objects=['none', 'weak', 'strong']).{_hint_of_numbers(names)}"
+                f"DifferenceScaling(objects=['none', 'weak', 'strong']).{hint_of_numbers(names)}"
             )
         warn_alike(names)
         return names
@@ -76,7 +75,7 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
     return _numbered(table, n)
 
 
-def _hint_of_numbers(names: np.ndarray) -> str:
+def hint_of_numbers(names: np.ndarray) -> str:
     """Say what to pass where names are numbers that are written in another way."""
     written = as_written(names)
     real = [isinstance(name, Real) or hasattr(name, "as_tuple") for name in names.tolist()]
@@ -198,13 +197,6 @@ def what_differs(one: str, other: str) -> str:
     if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other):
         return "the Unicode form of accents only (unicodedata.normalize('NFC', name) unites them)"
     return "spaces or capitals only"
-
-
-def bare_file(name: Any) -> Any:
-    """Return the name of a file without its folder and ending."""
-    if not isinstance(name, str):
-        return name
-    return re.sub(r"\.\w{2,4}$", "", re.split(r"[/\\]", name.strip())[-1])
 
 
 def warn_alike(names: np.ndarray, what: str = "objects") -> None:

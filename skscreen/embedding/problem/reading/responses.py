@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from skscreen.embedding.problem.reading.objects import bare_file, find, plain, what_differs
+from skscreen.core.inputs import bare_file
+from skscreen.embedding.problem.reading.objects import find, plain, what_differs
 from skscreen.embedding.problem.reading.table import (
     CODES,
     Table,
@@ -255,7 +256,7 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
         if said not in shown and plain(said) in (plains := [*map(plain, shown)]):
             like = shown[plains.index(plain(said))]
             hint = f" They differ in {what_differs(like, said)}." + hint
-        elif bare_file(said) in map(bare_file, shown):
+        elif isinstance(said, str) and bare_file(said) in map(bare_file, shown):
             hint = (
                 " They differ in the folder or the ending of a file only: write both alike, "
                 "pathlib.PurePath(name).stem for each name in X and y." + hint
