@@ -32,7 +32,7 @@ def refuse_masked(values: Any, name: str) -> None:
 def refuse_times(values: Any, name: str) -> None:
     """Refuse dates and durations in the place of numbers: NumPy counts them, in any unit."""
     # Those of the columns of a frame; those of a series are its own.
-    kinds = getattr(values, "dtypes", None)
+    kinds: Any = getattr(values, "dtypes", None)
     for kind in kinds if hasattr(kinds, "__iter__") else [getattr(values, "dtype", None)]:
         temporal = getattr(kind, "is_temporal", None)
         if getattr(kind, "kind", "") in ("m", "M") or (temporal and temporal()):

@@ -13,8 +13,9 @@ import numpy as np
 _COLUMNS = {2: ("word", "label"), 3: ("word", "pos", "label"), 4: ("word", "pos", "chunk", "label")}
 # Words for columns in the first line of files that have a header.
 _HEADERS = {
-    "chunk", "form", "id", "label", "labels", "lemma", "ner", "ner_tag", "ner_tags", "pos",
-    "pos_tag", "sentence", "tag", "tags", "token", "tokens", "word", "words",
+    "bio", "chunk", "entity", "form", "id", "iob", "label", "labels", "lemma", "ner", "ner_tag",
+    "ner_tags", "pos", "pos_tag", "sentence", "tag", "tags", "text", "token", "tokens", "upos",
+    "word", "words", "xpos",
 }  # fmt: skip
 
 

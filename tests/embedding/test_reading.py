@@ -535,6 +535,18 @@ def test_series_whose_cells_hold_rows_as_text_are_told(mark, message):
             OrdinalEmbedding().fit(table)
 
 
+def test_a_header_that_was_read_as_a_trial_is_told():
+    rows = NAMES[T].tolist()
+    with pytest.raises(ValueError, match=r"header in row 0, \['head', 'near', 'far'\]: leave it"):
+        OrdinalEmbedding().fit([["head", "near", "far"], *rows])
+    # Where other names are in one row only, these may be those of objects, and where all are given.
+    single = [["head", "near", "far"], *rows, ["one", *rows[0][:2]]]
+    assert len(OrdinalEmbedding(max_iter=1).fit(single).objects_) == N + 4
+    table = np.array(single[:-1])
+    model = OrdinalEmbedding(max_iter=1, objects=np.unique(table)).fit(table)
+    assert len(model.objects_) == N + 3
+
+
 def test_other_things_than_responses_are_named_with_the_call():
     choices = NAMES[NEAR].tolist()
     for y, call in (

@@ -39,6 +39,7 @@ def learn_objects(table: Table, objects: Any = None, *, ordered: bool = False) -
     if isinstance(objects, Integral):
         return _numbered(table, int(objects))
     refuse_codes(table)
+    refuse_first_row(table)
     if not are_numbers(names):
         if ordered:
             raise ValueError(
@@ -144,6 +145,23 @@ def refuse_header(table: Table) -> None:
         raise ValueError(
             f"X must hold objects, got the labels of its columns, {table.labels}, in row {row}: "
             f"leave such rows out of X and y, those where X[{label!r}] is {label!r}."
+        )
+
+
+def refuse_first_row(table: Table) -> None:
+    """Raise where the first row seems to be a header, as of a file that was read without one."""
+    first, names = table.codes[0], table.names.tolist()
+    # Fewer rows tell nothing.
+    if len(table.codes) < 20 or not all(isinstance(names[code], str) for code in first):
+        return
+    counts = np.bincount(table.codes.ravel(), minlength=len(names))
+    others = np.delete(counts, first)
+    # Its names are in no other row, and all others are in several.
+    if np.all(counts[first] == 1) and len(others) and others.min() > 1:
+        header = [names[code] for code in first]
+        raise ValueError(
+            f"X must hold objects, got what seems to be a header in row 0, {header}: leave it out "
+            "of X and y, as X[1:] does. If these are objects, pass objects=numpy.unique(X)."
         )
 
 
