@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from numbers import Integral, Number, Real
 from typing import Any
@@ -115,14 +115,28 @@ def as_floats(values: Any, kinds: str = "biuf") -> np.ndarray | None:
 
 
 def label_array(y: Any) -> Any:
-    """Return labels as they are, or an array of objects where a list has others beside strings."""
-    # NumPy makes strings of them: "nan" of NaN, "True" of True, and of a member of an Enum the
-    # first letters of its name.
-    if not isinstance(y, list | tuple) or all(kind in (str, np.str_) for kind in set(map(type, y))):
+    """Return labels as they are, or an array where scikit-learn would read others."""
+    if not isinstance(y, list | tuple):
+        return _exact(y)
+    # NumPy makes strings of a mixture: "nan" of NaN, "True" of True, and of a member of an Enum
+    # the first letters of its name.
+    if all(kind in (str, np.str_) for kind in set(map(type, y))):
         return y
-    labels = np.asarray(y)
-    mixed = labels.dtype.kind == "U" and labels.ndim == 1
-    return np.array(y, dtype=object) if mixed else labels
+    try:
+        labels = np.asarray(y)
+    except ValueError:
+        return y  # Of unequal lengths: what checks the shape says so.
+    return np.array(y, dtype=object) if labels.dtype.kind == "U" and labels.ndim == 1 else y
+
+
+def _exact(y: Any) -> Any:
+    """Return whole numbers of pandas' own kinds as NumPy's where floats would make some equal."""
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, np.dtype) or getattr(dtype, "kind", "") not in ("i", "u"):
+        return y
+    values = np.asarray(y)
+    many = values.dtype.kind in "iu" and values.size and np.abs(values).max() > 2**53
+    return values if many else y
 
 
 def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y") -> None:
@@ -174,9 +188,24 @@ def is_missing(cell: Any) -> bool:
     return cell is None or type(cell).__name__ == "NAType" or (np.ndim(cell) == 0 and cell != cell)
 
 
+def listed_rows(values: Any) -> Any:
+    """Return rows in a list where a series, an array of lists or of Arrow, or an iterator has them.
+
+    A list of what else these hold is not made.
+    """
+    if isinstance(values, Iterator):
+        return list(values)
+    listed = getattr(values, "to_pylist", None) or getattr(values, "to_list", None)
+    if listed or (isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == object):
+        rows = listed() if listed else values.tolist()
+        if rows and isinstance(rows[0], list | tuple | np.ndarray):
+            return rows
+    return values
+
+
 def as_indices(values: Any) -> np.ndarray:
     """Return an array, of int64 where its cells are whole numbers of pandas' own integers."""
-    values = np.asarray(values)
+    values = np.asarray(listed_rows(values))
     whole = values.dtype == object and all(
         isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.ravel()
     )

@@ -18,7 +18,7 @@ from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 
-from skscreen.core.inputs import as_floats
+from skscreen.core.inputs import as_floats, label_array
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.training_data import remember_as
@@ -61,7 +61,7 @@ def C_grid(Cs: Any) -> np.ndarray:
 
 def split(cv: Any, X: Any, y: Any, codes: Any, groups: Any, classifier: bool = True) -> tuple:
     """Return X and y in a form that can be cut, and the training and validation rows of folds."""
-    X, y, groups = indexable(X, column_or_1d(y), groups)
+    X, y, groups = indexable(X, column_or_1d(label_array(y)), groups)
     places = np.arange(len(y))
     # Turn masks into indices, which can also be written to.
     folds = [

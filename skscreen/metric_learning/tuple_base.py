@@ -13,6 +13,7 @@ from skscreen.core.inputs import (
     as_indices,
     is_missing,
     label_array,
+    listed_rows,
     refuse_masked,
     same_pairs,
     sound,
@@ -95,6 +96,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
 
     def _vectors(self, name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
         """Return tuples of vectors (m, size, d), looked up where they are names."""
+        tuples = listed_rows(tuples)
         if np.ndim(tuples) != 2:
             return check_tuples(name, tuples, size, n_features)
         names, rows = self._rows(name, tuples, size)
@@ -218,6 +220,7 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
         _check_feature_names(model, given, reset=True)
         given = check_array(sound(given, "preprocessor"), dtype=FLOATS, input_name="preprocessor")
     model.preprocessor_ = given
+    tuples = listed_rows(tuples)
     if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
         same = same_pairs(rows)

@@ -12,7 +12,13 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.core.inputs import check_label_objects, refuse_masked, refuse_times, sound
+from skscreen.core.inputs import (
+    check_label_objects,
+    label_array,
+    refuse_masked,
+    refuse_times,
+    sound,
+)
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
@@ -305,6 +311,7 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
         refuse_times(y, "y")
     else:
         check_label_objects(y)
+        y = label_array(y)
     if callable(model.kernel):
         X = as_given(X)
         check_consistent_length(X, y)

@@ -4,6 +4,7 @@ import enum
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -14,6 +15,7 @@ from skscreen import (
     OrdinalEmbedding,
     PragamSVC,
     RTLMPairsClassifier,
+    RTLMTripletsClassifier,
     ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
@@ -294,3 +296,36 @@ def test_entries_by_names_that_are_nearly_those_of_the_objects(change):
 def test_rows_of_samples_are_counted_whatever_their_index():
     with pytest.raises(ValueError, match=r"from 0 to 39, got 0 to 40. Rows of X are .*get_indexer"):
         ScreenedRTLM().fit(X, triplets=[[0, 1, 40]])
+
+
+def test_whole_numbers_of_pandas_that_floats_do_not_tell_apart():
+    data = load_iris()
+    numbers = data.target.astype(np.int64) + 2**60
+    labels = pd.Series(numbers, dtype="Int64")
+    for model in (ScreenedSVC(), ScreenedLinearSVC(), PragamSVC(), ScreenedSVCCV([1.0], cv=2)):
+        assert model.fit(data.data, labels).classes_.tolist() == [2**60, 2**60 + 1, 2**60 + 2]
+    expected = ScreenedRTLM().fit(data.data, numbers)
+    model = ScreenedRTLM().fit(data.data, labels)
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    for given in (labels, numbers):
+        search = ScreenedRTLMCV([0.1], cv=2).fit(data.data, given)
+        assert search.best_score_ > 0.9
+    found = precision_at_k(data.data, labels, k=3)
+    assert found == precision_at_k(data.data, numbers, k=3)
+    # As in scikit-learn, others are floats.
+    small = pd.Series(data.target, dtype="Int64")
+    assert ScreenedSVC().fit(data.data, small).classes_.dtype == np.float64
+
+
+def test_rows_of_indices_in_series_and_iterators():
+    rows = [(0, 1, 20), (1, 2, 30), (3, 4, 39)]
+    expected = ScreenedRTLM().fit(X, triplets=rows).components_
+    learner = RTLMTripletsClassifier(preprocessor=X).fit(rows)
+    for given in (pd.Series(rows), pl.Series([list(row) for row in rows])):
+        model = ScreenedRTLM().fit(X, triplets=given)
+        np.testing.assert_array_equal(model.components_, expected)
+        again = RTLMTripletsClassifier(preprocessor=X).fit(given)
+        np.testing.assert_array_equal(again.components_, learner.components_)
+        np.testing.assert_array_equal(learner.predict(given), learner.predict(rows))
+    model = ScreenedRTLM().fit(X, triplets=iter(rows))
+    np.testing.assert_array_equal(model.components_, expected)

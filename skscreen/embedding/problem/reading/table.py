@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na
 
+from skscreen.core.inputs import listed_rows
+
 # Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
 SAME = 1e-9
 # Sizes of numbers that, as -1, stand for missing answers.
@@ -73,15 +75,13 @@ def _rows_of(X: Any, input_name: str) -> Any:
             f"{input_name} must be a table with rows in order, got {type(X).__name__}: pass {call}."
         )
     # Series and indices, too, may hold rows, and arrays of Arrow.
-    listed = getattr(X, "to_pylist", None) or getattr(X, "to_list", None)
-    if listed or (isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype == object):
-        rows = listed() if listed else X.tolist()
-        if rows and isinstance(rows[0], list | tuple | np.ndarray):
-            return rows
-        if listed and rows and all(isinstance(row, str) for row in rows):
+    rows = listed_rows(X)
+    if rows is X and hasattr(X, "to_list"):
+        cells = X.to_list()
+        if cells and all(isinstance(cell, str) for cell in cells):
             # One column, of which it is said what its cells hold.
-            return [[row] for row in rows]
-    return X
+            return [[cell] for cell in cells]
+    return rows
 
 
 def _refuse_repeated(labels: list, input_name: str) -> None:
