@@ -1,3 +1,5 @@
+import warnings
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -85,7 +87,7 @@ def test_proximal_steps_raise_the_dual_and_stay_feasible(seed, K, power, with_bi
         return alpha[np.arange(n), own].sum() - 0.5 * np.vdot(w, w)
 
     primal = first.certificate.primal
-    steps = proximal_step(samples, own, c, alpha, full.T @ alpha, gap, primal, 0)
+    steps, _ = proximal_step(samples, own, c, alpha, full.T @ alpha, gap, primal, 0)
     assert steps > 0 or np.array_equal(alpha, first.alpha)
     assert dual(alpha) >= dual(first.alpha) - 1e-12 * primal
     others = np.where(np.arange(K) == own[:, None], 0.0, alpha)
@@ -325,3 +327,22 @@ def test_bad_samples_are_refused(rows):
 def test_weights_of_losses_that_over_or_underflow_are_refused(C):
     with pytest.raises(ValueError, match=r"C times the weights of samples .* must be from 1e-80"):
         ScreenedLinearSVC(C, **JOINT).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_next_to_which_weights_lose_their_digits(seed):
+    """Sums of rows of length 1e7 have no digits for weights of 1e-9; Newton's method has."""
+    rng, wide = np.random.default_rng(seed), np.longdouble
+    A, codes = rng.normal(size=(8, 3)) * [1e-2, 1e-2, 2e7], np.array([2, 0, 0, 0, 1, 1, 1, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ScreenedLinearSVC(multi_class="crammer_singer", fit_intercept=False).fit(A, codes)
+    alpha = np.zeros((3, 8), wide)
+    alpha[:, model.support_] = model.dual_coef_
+    W, Z = model.coef_.astype(wide), A.astype(wide)
+    scores = Z @ W.T
+    losses = scores + (codes[:, None] != np.arange(3)) - scores[np.arange(8), codes][:, None]
+    P = (W * W).sum() / 2 + losses.max(axis=1).sum()
+    D = alpha[codes, np.arange(8)].sum() - ((alpha @ Z) ** 2).sum() / 2
+    assert float(P) == pytest.approx(model.objective_, rel=1e-9)
+    assert float((P - D) / P) <= model.dual_gap_ * 1.01 <= 1.01e-6

@@ -20,9 +20,12 @@ X. Li, D. Sun, K.-C. Toh (2018), A highly efficient semismooth Newton augmented 
 for solving Lasso problems, SIAM J. Optim. 28.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import onto_simplex, variables
@@ -37,6 +40,14 @@ _INEXACT = 0.1
 _WIDTH, _WIDTHS = 10.0, (1e-4, 10.0)
 
 
+class Pair(NamedTuple):
+    """Weights (d, K) and variables (n, K), of which they need not be the sum of rows."""
+
+    w: np.ndarray
+    alpha: np.ndarray
+    certificate: Certificate
+
+
 def proximal_step(
     samples: LinearSamples,
     own: np.ndarray,
@@ -46,8 +57,11 @@ def proximal_step(
     gap: float,
     primal: float,
     failures: int,
-) -> int:
-    """Move the variables (n, K) for the weights (d, K); returns the steps, 0 without a gain."""
+) -> tuple[int, Pair]:
+    """Move the variables (n, K) for the weights (d, K); returns the steps, 0 without a gain.
+
+    Also returns the weights of the step with its variables.
+    """
     least, largest = _WIDTHS
     # Slacks have the rounding errors of losses over the width, from which failures may come.
     width = min(max(_WIDTH * gap / primal, least) * 4.0**failures, largest)
@@ -74,10 +88,11 @@ def proximal_step(
     gain = float(np.vdot(step.losses(w), change)) - 0.5 * float(np.vdot(v, v))
     # Near the optimum the gain is lost in rounding errors of its terms, while the gap still falls.
     terms = float(np.abs(change).sum(axis=1) @ samples.norms) * float(np.linalg.norm(w))
+    pair = step.pair(W, variables(theta, step.own_classes, c), samples.norms)
     if not gain > -_ROUNDED * EPS * (primal + terms):
-        return 0
-    alpha[:] = variables(theta, step.own_classes, c)
-    return max(n_steps, 1)
+        return 0, pair
+    alpha[:] = pair.alpha
+    return max(n_steps, 1), pair
 
 
 class _Proximal:
@@ -101,6 +116,18 @@ class _Proximal:
         wanted = self._centre + self.losses(W) / self._width
         theta = self._c[:, None] * onto_simplex(wanted, np.ones(len(wanted)))
         return theta, W - self.X.T @ (self._c[:, None] * self.own_classes - theta)
+
+    def pair(self, W: np.ndarray, alpha: np.ndarray, norms: np.ndarray) -> Pair:
+        """Return weights and variables with their certificate."""
+        losses, theta = self.losses(W), self._c[:, None] * self.own_classes - alpha
+        top = losses.max(axis=1)
+        # What sums of rows, and scores, lose.
+        size = float(self._c @ norms)
+        apart = float(np.linalg.norm(W - self.X.T @ alpha)) + _ROUNDED * EPS * size
+        primal = 0.5 * float(np.vdot(W, W)) + float(self._c @ (top - losses[self.own_classes]))
+        gap = float(np.vdot(theta, top[:, None] - losses)) + 0.5 * apart**2
+        gap += _ROUNDED * EPS * (primal + size * float(np.linalg.norm(W)))
+        return Pair(W.copy(), alpha, Certificate(primal, primal - gap, gap))
 
     def direction(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return Newton's direction (d, K), from a system whose diagonal is scaled to 1."""

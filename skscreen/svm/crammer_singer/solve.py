@@ -35,7 +35,7 @@ from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face
-from skscreen.svm.crammer_singer.newton import LARGEST, proximal_step
+from skscreen.svm.crammer_singer.newton import LARGEST, Pair, proximal_step
 
 certify_classes = compiled.certify_classes
 """((rows, bias, K, own (n,), c (n,), squares (n,), alpha, weights), order (n,)) -> loss, gap, m.
@@ -82,6 +82,11 @@ def solve(
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     n_iter, failures, highest, lowest, before, slow = 0, 0, -np.inf, np.inf, np.inf, 0
     newton = d * n_classes <= LARGEST
+    # Where rounding errors of weights, as sums of rows, make margins wrong by this much those of
+    # Newton's method are better ones.
+    is_blurred = EPS * float(c @ samples.norms) * float(samples.norms.max()) > 1e-3
+    best: Pair | None = None
+    halved, since = np.inf, 0
     while True:
         order = np.empty(samples.n, np.int64)
         loss, gap, n_active = certify_classes(problem, order)
@@ -94,14 +99,25 @@ def solve(
         better = dual > highest + 4.0 * EPS * primal or gap < _LOWER * lowest
         failures = 0 if better else failures + 1
         highest, lowest = max(dual, highest), min(gap, lowest)
-        done = certificate.relative_gap <= tol or failures > _MOST_FAILURES
-        if done or n_iter >= max_iter:
-            return ClassSolution(w, alpha, certificate, n_iter)
+        if is_blurred and (best is None or not certificate.gap >= best.certificate.gap):
+            best = Pair(w.copy(), alpha.copy(), certificate)
+        found = best or Pair(w, alpha, certificate)
+        since = since + 1 if found.certificate.gap > 0.5 * halved else 0
+        halved = halved if since else found.certificate.gap
+        done = found.certificate.relative_gap <= tol or failures > _MOST_FAILURES
+        if done or n_iter >= max_iter or (is_blurred and since > 40):
+            return ClassSolution(found.w, found.alpha, found.certificate, n_iter)
         slow = slow + 1 if gap > _SLOW * before else 0
         if slow > (not newton):
             before, steps, slow = np.inf, 0, 0
             if newton:
-                steps = proximal_step(samples, own, c, alpha, w, gap, primal, failures)
+                if best is not None:
+                    # Steps from the best weights, not from sums of rows.
+                    w, alpha[:] = best.w, best.alpha
+                    gap, primal = best.certificate.gap, best.certificate.primal
+                steps, pair = proximal_step(samples, own, c, alpha, w, gap, primal, failures)
+                if best is not None and pair.certificate.gap < best.certificate.gap:
+                    best = pair
             n_iter += steps or move_on_face(samples, own, c, alpha, w)
             continue
         before = gap
