@@ -60,7 +60,7 @@ for _model, _ in FITS.values():
     if "random_state" in _model.get_params():
         _model.set_params(random_state=0)
 # Lines of a fit at which it is interrupted: some of all, and each of the last.
-SOME, LAST = 12, 25
+SOME, LAST = 8, 16
 
 
 class Interrupt(BaseException):

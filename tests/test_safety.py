@@ -19,7 +19,7 @@ KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparison
 @pytest.mark.slow
 def test_no_decision_is_wrong():
     # Two rounds: one of the smoothed hinge, one of the hinge.
-    tally = comparisons.run(n_rounds=2, kinds=KINDS, n_items=60)
+    tally = comparisons.run(n_rounds=2, kinds=KINDS, n_items=45)
     assert tally.failures == []
     assert tally.total("wrong") == 0
     assert tally.n_unsolved <= 5
@@ -31,7 +31,7 @@ def test_no_decision_is_wrong():
             for bound in (*BOUNDS, "all", comparisons.TWICE):
                 assert (kind, bound, rule) in tally.counts
     for bound in (*BOUNDS, "all", comparisons.TWICE):
-        assert tally.total("checked", bound=bound) > 1000
+        assert tally.total("checked", bound=bound) > 500
 
 
 @pytest.mark.proof
@@ -63,7 +63,7 @@ def test_proven_distances_are_true():
 
 @pytest.mark.slow
 def test_no_decision_about_samples_is_wrong():
-    totals = samples.run(n=60)
+    totals = samples.run(n=45)
     assert samples.total(totals, "wrong") == 0
     assert samples.total(totals, "checked") > 50_000
     assert samples.total(totals, "not judged") <= 5e-3 * samples.total(totals, "checked")
@@ -95,7 +95,7 @@ def test_no_decision_of_a_screening_of_its_own_is_wrong():
 
 
 # Each family: rows and kernels, with a free intercept and without.
-FITTED = {"kinds": ("blobs", "outliers", "nearly tied", "cancer", "scales"), "n": 100, "grid": 8,
+FITTED = {"kinds": ("blobs", "outliers", "nearly tied", "cancer", "scales"), "n": 80, "grid": 6,
           "of_metrics": ("wine", "mixed comparisons")}  # fmt: skip
 FAMILIES = ("linear: ", "linear, free: ", "kernel: ", "kernel, free: ")
 
@@ -106,14 +106,14 @@ def test_no_decision_of_a_fit_is_wrong():
     counts, n_problems, unknown = fits.run(n_rounds=2, **FITTED)
     assert (n_problems, unknown) == (12, 0)
     assert fits.total(counts, "wrong") == 0
-    assert fits.total(counts, "checked") > 70_000
+    assert fits.total(counts, "checked") > 50_000
     assert fits.total(counts, "not judged") <= 1e-2 * fits.total(counts, "checked")
     for family in FAMILIES:
         for kind in (SOLVE, END):
             assert counts[family + kind]["checked"] > 500, family + kind
     # With a kernel and a free intercept a solution at another C decides little of few samples.
     for family in FAMILIES[:3]:
-        assert counts[family + PATH]["checked"] > 1000, family
+        assert counts[family + PATH]["checked"] > 500, family
     assert counts[f"linear, free: {INSIDE}"]["checked"] > 50
     assert counts["metrics: balls"]["checked"] > 5000
     # The rules of the paper, each triplet by its own norm, leave fewer to ranges.

@@ -18,13 +18,13 @@ X = MinMaxScaler((-1.0, 1.0)).fit_transform(X)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.2), sharey=True, layout="constrained")
 fig.suptitle("The ball of the gap decides about as many triplets as any", fontweight="bold")
-path = rtlm_path(X, y, n_neighbors=10)
+path = rtlm_path(X, y, n_neighbors=20)
 display = ScreeningDisplay.from_path(path, ax=left)
 display.ax_.set_title("the default, gap", loc="left", pad=36)
 
 colours = {"gap": "#0072B2", "rrpb": "#E69F00", "dgb": "#009E73", "gb": "#D55E00"}
 for name, colour in colours.items():
-    alone = rtlm_path(X, y, n_neighbors=10, lams=path.lams, relative_lam=False, bound=name)
+    alone = rtlm_path(X, y, n_neighbors=20, lams=path.lams, relative_lam=False, bound=name)
     right.plot(alone.lams, alone.path_rates, color=colour, label=name)
     print(f"{name:5} mean share decided at the start: {alone.path_rates.mean():.0%}")
 right.set_xscale("log")
