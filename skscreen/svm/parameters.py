@@ -8,8 +8,8 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
 from skscreen.samples.kernels.kernel import KERNELS
-from skscreen.svm.problem import SOLVERS
 from skscreen.svm.screening.rules import BOUNDS
+from skscreen.svm.solvers.linear.solve import SOLVERS
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -31,7 +31,7 @@ LINEAR = {
     **_OF_ALL,
     "C": [POSITIVE],
     "dual": ["boolean", StrOptions({"auto"})],
-    "solver": [StrOptions(set(SOLVERS["linear"]))],
+    "solver": [StrOptions(set(SOLVERS))],
     "max_iter": [Interval(Integral, 1, None, closed="left"), None],
 }
 
@@ -43,7 +43,7 @@ KERNEL = {
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "intercept": [StrOptions({"penalised", "free"})],
-    "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
+    "solver": [StrOptions(set(SOLVERS))],
     "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
     "shrinking": ["boolean"],
     "indefinite": [StrOptions({"warn", "error", "shift"})],

@@ -42,12 +42,8 @@ from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.screening.rules import BEST
 from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
-from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
-from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
-
-SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
 
 @dataclass(frozen=True)
@@ -364,14 +360,13 @@ def settings_of(model: Any, store: Store | None, once: bool) -> Settings:
     seed = model.random_state
     if not isinstance(seed, Integral):
         seed = check_random_state(seed).randint(2**31 - 1)
-    known = SOLVERS["linear" if model.kernel == "linear" else "kernel"]
     return Settings(
         loss=model.loss,
         bias=bias,
         free=free,
         screening={True: BEST, False: None}.get(model.screening, model.screening),
-        # Those of other kernels have no effect.
-        solver=model.solver if model.solver in known else "auto",
+        # Other kernels have one.
+        solver=model.solver if model.kernel == "linear" else "auto",
         max_iter=None if model.max_iter == -1 else model.max_iter,
         # Integers of numpy would overflow.
         random_state=int(seed),

@@ -20,8 +20,6 @@ from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
 from skscreen.svm.solvers.solution import SampleSolution
 
-SOLVERS = ("auto",)
-
 
 def solve_kernel(
     samples: KernelSamples,
