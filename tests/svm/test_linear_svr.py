@@ -55,3 +55,11 @@ def test_targets_and_tubes_of_extreme_size(targets, epsilon, loss):
         found = model(epsilon=epsilon, loss=loss).fit(rows, targets)
         assert 0.0 <= found.dual_gap_ <= 1e-6
         assert np.isfinite(found.predict(rows)).all()
+
+
+def test_targets_whose_inverse_overflows():
+    X = np.random.default_rng(0).normal(size=(14, 5))
+    y = 1e-310 * X[:, 0]
+    for C in (1.0, 1e30):
+        model = ScreenedLinearSVR(C=C, epsilon=0.0).fit(sparse.csr_array(X), y)
+        assert np.isfinite(model.coef_).all()

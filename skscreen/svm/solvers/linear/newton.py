@@ -36,7 +36,7 @@ import numpy as np
 from skscreen._compiled import svm as loops
 from skscreen.core.decisions import LINEAR
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples
+from skscreen.samples.rows import LARGEST, LinearSamples
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
 
@@ -95,7 +95,9 @@ class _Zones:
     def __init__(self, state: SampleState):
         # In units of thresholds, 1 or those of targets: no wider than from them to 0, narrower from
         # a start that is near.
-        self._unit = float(np.mean(np.abs(state.losses.thresholds))) or 1.0
+        size = float(np.mean(np.abs(state.losses.thresholds))) or 1.0
+        # The inverse of what is smaller overflows, times rows.
+        self._unit = max(size, 1.0 / LARGEST)
         self.width = self._unit * min(max(50.0 * state.relative_gap, 1e-3), 1.0)
         curvature = float(np.mean(state.caps * state.samples.norms**2))
         self._widest = max(0.1 * self._unit, 1e-3 * curvature)
