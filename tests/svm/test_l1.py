@@ -309,3 +309,17 @@ def test_sweeps_that_stand_still_give_way_to_the_whole_model():
     scores = X @ (rng.normal(size=300) * (rng.random(300) < 0.5))
     model = ScreenedLinearSVC(penalty="l1", C=1000.0, tol=1e-3).fit(X, scores > 4.0)
     assert model.dual_gap_ <= 1e-3
+
+
+def test_a_row_next_to_which_others_have_no_digits_ends():
+    """Newton's model of these rows crawled for more than ten thousand steps."""
+    X = np.array(
+        [
+            [-0.21, -0.35, 0.46, -0.24, 0.49, 1.32, -0.16, 0.89, 0.25, -1.96],
+            [-1.58, 1.45, 0.7, 0.62, 1.2, 2.71, 0.9, 0.11, 1.44, 1.34],
+            [-15e9, 9.5e9, 2.2e9, 1e10, -7.8e9, 0.92e9, 26e9, -5.4e9, 2.8e9, 4.1e9],
+        ]
+    )
+    with pytest.warns(ConvergenceWarning):
+        model = ScreenedLinearSVC(0.58, penalty="l1", tol=1e-3).fit(X, [0, 0, 1])
+    assert model.n_iter_ < 2500

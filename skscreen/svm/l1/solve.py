@@ -142,7 +142,9 @@ class L1Problem:
             # A round on dense columns has up to fifty Newton steps: if these move less than a
             # thousandth of the gap, they lead nowhere in time.
             best = pace.see(found, 1e-3 if pace.slow >= 5 and not is_sparse else 1e-6)
-            if best.gap <= tol * best.primal or n_iter >= max_iter or pace.failures > 5:
+            # Nor do sixty such rounds without half of the gap.
+            crawls = pace.failures > 5 or (pace.slow > 60 and not is_sparse)
+            if best.gap <= tol * best.primal or n_iter >= max_iter or crawls:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
@@ -150,7 +152,7 @@ class L1Problem:
             is_small = d <= 4 * _FEW and margins.size * d <= 2**22
             if pace.slow == 100 and is_sparse and is_small:
                 # Sweeps and single steps only crawl on features of very unequal size.
-                self._X = self._X.toarray(order="F")
+                self._X, pace.slow = self._X.toarray(order="F"), 0
             if sparse.issparse(self._X):
                 sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
                 if pace.failures == 3:
