@@ -64,7 +64,8 @@ PRAGAM = {
     "batch_size": (None, 1, 3, 10**6),
     "projection": (True, False),
     "tol": (1e-4, 1e-1, 1e-10, 1e300),
-    "max_iter": (None, 1, 7, 300),
+    # By default 100,000, which take some eight seconds.
+    "max_iter": (20_000, 1, 7, 300),
     "class_weight": WEIGHTS,
     "warm_start": (False, True),
     "n_jobs": (None, 1, 2),
