@@ -509,6 +509,6 @@ def test_a_mark_of_another_type_than_the_labels_is_refused():
     data, labels = load_wine(return_X_y=True)
     names = [-1, *np.array(["a", "b", "c"])[labels[1:]]]
     with pytest.raises(TypeError, match="unlabelled must be of the kind of the labels"):
-        ScreenedRTLM(unlabelled=-1).fit(scale(data), names)
+        ScreenedRTLM(unlabelled=-1).fit(scale(data), np.asarray(names))
     with pytest.raises(TypeError, match="unlabelled must be of the kind of the labels"):
         ScreenedRTLM(unlabelled="-1").fit(scale(data), [-1, *labels[1:]])

@@ -56,21 +56,9 @@ class KernelFunction:
     def to_training(self, X: Any) -> np.ndarray:
         """Return kernel values between samples and those of the training, (len(X), n)."""
         X = as_given(X)
-        K, shape = self.kernel(X, self.samples), (_num_samples(X), _num_samples(self.samples))
-        # The matrix may be sparse for sparse samples.
-        K = np.asarray(K.toarray() if sparse.issparse(K) else K)
-        if K.shape != shape:
-            raise ValueError(
-                f"kernel must return a matrix of shape {shape} for two sets of so many samples, "
-                f"got {'' if K.ndim else f'{K.item()!r:.40} of '}shape {K.shape}."
-            )
-        casting: Any = "unsafe" if K.dtype == object else "same_kind"
-        try:
-            return K.astype(np.float64, copy=False, casting=casting)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"kernel must return real numbers, got an array of {K.dtype}."
-            ) from error
+        return matrix_of(
+            self.kernel, X, self.samples, (_num_samples(X), _num_samples(self.samples))
+        )
 
     @property
     def rows(self) -> Any:
@@ -83,9 +71,9 @@ class KernelFunction:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, one of `KERNELS`, with its parameters."""
+    """A kernel, one of `KERNELS` or a function, with its parameters."""
 
-    name: str
+    name: str | Callable
     gamma: float = 1.0
     degree: float = 3.0
     coef0: float = 0.0
@@ -179,6 +167,8 @@ class Kernel:
         shape = X.shape[0], Y.shape[0]
         if 0 in shape:
             return np.empty(shape)
+        if callable(self.name):
+            return matrix_of(self.name, X, Y, shape)
         if self.name != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
@@ -207,6 +197,24 @@ class Kernel:
             return inner
         inner = self.gamma * inner + self.coef0
         return np.tanh(inner) if self.name == "sigmoid" else inner**self.degree
+
+
+def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return what a function says is the kernel matrix between two sets of samples."""
+    K = kernel(A, B)
+    # The matrix may be sparse for sparse samples.
+    K = np.asarray(K.toarray() if sparse.issparse(K) else K)
+    if K.shape != shape:
+        raise ValueError(
+            f"kernel must return a matrix of shape {shape} for two sets of so many samples, got "
+            f"{'' if K.ndim else f'{K.item()!r:.40} of '}shape {K.shape}."
+        )
+    try:
+        return K.astype(
+            np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind"
+        )
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"kernel must return real numbers, got an array of {K.dtype}.") from error
 
 
 def as_given(X: Any) -> Any:
