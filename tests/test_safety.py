@@ -124,7 +124,7 @@ def test_no_decision_of_a_fit_is_wrong():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_wrong_decisions_of_fits_are_found_out():
     larger = {"n": 100, "grid": 8, "of_metrics": ("wine",)}
-    counts, *_ = fits.run(shrink=0.1, **FITTED | larger)
+    counts, *_ = fits.run(shrink=0.05, **FITTED | larger)
     found = {name for name, count in counts.items() if count["wrong"]}
     for family in ("linear: ", "kernel: "):
         assert {family + PATH, family + SOLVE} <= found
