@@ -139,24 +139,25 @@ def _exact(y: Any) -> Any:
     return values if many else y
 
 
-def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y") -> None:
-    """Refuse labels in an array of objects or bytes that are no strings; `known` (n,) are asked."""
+def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y") -> Any:
+    """Return labels as `label_array`; refuse objects and bytes that are no strings, if `known`."""
+    given = label_array(y)
     try:
-        labels = np.asarray(label_array(y))
+        labels = np.asarray(given)
     except ValueError:
-        return  # Lists of unequal lengths: what checks the shape says so.
+        return given  # Lists of unequal lengths: what checks the shape says so.
     if labels.dtype.kind == "T":
         raise TypeError(
             f"Unknown label type: {name} must be an array of str or of numbers, got one of "
             f"{labels.dtype}: pass {name}.astype(str)."
         )
     if labels.ndim == 0 or labels.dtype.kind not in "OS":
-        return
+        return given
     cells = labels.ravel().tolist()
     asked = range(len(cells)) if known is None else np.flatnonzero(known)
     wrong = [k for k in asked if not isinstance(cells[k], str) or _is_written(cells[k], y)]
     if not wrong:
-        return
+        return given
     # What else is there can be turned into labels only without missing ones.
     k = next((k for k in wrong if is_missing(cells[k])), wrong[0])
     strings = f"{name}.astype(str)"

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.certificate import HISTORY
-from skscreen.core.inputs import check_label_objects, label_array, refuse_masked, sound
+from skscreen.core.inputs import check_label_objects, refuse_masked, sound
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget, keeps_arguments
@@ -201,8 +201,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """
         old, C = forget(self), float(self.C)
         refuse_masked(y, "y")
-        check_label_objects(y)
-        X, y = validate_data(self, sound(X), label_array(y), order="C", **_ACCEPTED)
+        X, y = validate_data(self, sound(X), check_label_objects(y), order="C", **_ACCEPTED)
         problems = OneVsRest(check_labels(X, y, sample_weight, self.class_weight))
         rows = of_rows(X, problems.labels.rows, False)
         # The first step of Pegasos forgets the start.

@@ -10,7 +10,7 @@ from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Certified, Iterate, follow
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
-from skscreen.samples.intercept import best_intercepts
+from skscreen.samples.intercept import balance, best_intercepts
 from skscreen.samples.rows import LinearSamples
 
 # Most iterations by default; BMRM keeps a plane for each.
@@ -89,8 +89,12 @@ def _measured(samples: LinearSamples, risk: HingeRisk, found: Certified, b: floa
     losses, square = risk.caps * np.maximum(short, 0.0), 0.5 * risk.lam * float(found.w @ found.w)
     primal, dual = square + float(losses.sum()), found.dual
     if found.a is not None:
+        a = found.a.copy()
+        if risk.free_intercept:
+            # Projections keep sum_i y_i a_i = 0 up to errors of the largest caps only.
+            balance(short.astype(np.float64), samples.y, risk.caps, a)
         # By a sum of terms that are not negative; next to long rows D itself has no digits.
-        apart = found.w - samples.exact_combine(found.a) / risk.lam
-        gap = (losses - found.a * short).sum() + 0.5 * risk.lam * (apart @ apart)
-        dual = primal - float(gap)
+        apart = found.w - samples.exact_combine(a) / risk.lam
+        gap = (losses - a * short).sum() + 0.5 * risk.lam * (apart @ apart)
+        found, dual = replace(found, a=a), primal - float(gap)
     return replace(found, primal=primal, dual=dual)

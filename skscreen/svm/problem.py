@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.core.inputs import (
     check_label_objects,
-    label_array,
     refuse_masked,
     refuse_times,
     sound,
@@ -306,8 +305,7 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
     if is_regressor(model):
         refuse_times(y, "y")
     else:
-        check_label_objects(y)
-        y = label_array(y)
+        y = check_label_objects(y)
     if callable(model.kernel):
         X = as_given(X)
         check_consistent_length(X, y)

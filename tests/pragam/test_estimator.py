@@ -422,3 +422,14 @@ def test_the_certificate_of_a_huge_C_is_that_of_what_users_hold():
     assert_allclose(float(J) / (1e8 * weights.sum()), model.objective_, rtol=1e-6)
     gap = (losses - np.abs(a) * short).sum() + apart @ apart / 2
     assert float(gap / J) <= 1.01 * model.dual_gap_ + 1e-9
+
+
+def test_the_dual_point_is_feasible_with_weights_of_many_decades():
+    """Its sum by labels was 6e-9 for caps of 3e-17: a bound above the optimum, or a gap of 9e6."""
+    samples, labels = np.random.default_rng(0).normal(size=(6, 3)), np.arange(6) % 2
+    weights = {0: 1e8, 1: 1e-8}
+    with pytest.warns(ConvergenceWarning):
+        model = PragamSVC(class_weight=weights, random_state=7).fit(samples, labels)
+    dual = model.dual_coef_[0]
+    assert abs(dual.sum()) <= 1e-15 * max(np.abs(dual).max(), 1e-300)
+    assert 0.0 <= model.dual_gap_ <= 1.0

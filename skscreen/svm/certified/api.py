@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from skscreen.core.inputs import (
     check_label_objects,
-    label_array,
     refuse_masked,
     refuse_times,
     sample_weights,
@@ -397,8 +396,7 @@ class Training:
             raise ValueError(f"y_val must hold the {what} of the validation samples, got None.")
         refuse_masked(y_val, "y_val")
         if is_classifier(self.model):
-            check_label_objects(y_val, name="y_val")
-            y_val = label_array(y_val)
+            y_val = check_label_objects(y_val, name="y_val")
         else:
             refuse_times(y_val, "y_val")
         if diagonal is not None:
