@@ -154,7 +154,9 @@ def with_advice(function: Callable) -> Callable:
 
 
 @with_callbacks
-def follow(model: Any, steps: Iterable[tuple[Any, float]], total: int | None, name: str) -> list:
+def solve_path(
+    model: Any, steps: Iterable[tuple[Any, float]], total: int | None, name: str
+) -> list:
     """Solve along a path until it, a callback or the user ends it; return what was solved."""
     # `steps` solves as it goes, and yields the share of the path that is done with each solution.
     solutions = []

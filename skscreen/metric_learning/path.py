@@ -14,7 +14,13 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import PathResult, follow, place_of, warn_unless_converged, with_options
+from skscreen.fitting.path import (
+    PathResult,
+    place_of,
+    solve_path,
+    warn_unless_converged,
+    with_options,
+)
 from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
@@ -270,7 +276,7 @@ def rtlm_path(
         model.set_callbacks(*callbacks)
     total = len(grid) if isinstance(grid, Sized) else n_lams
     steps = _steps(solver, settings, itertools.islice(grid, n_lams), stop, total)
-    solutions = follow(model, steps, total, "lambda")
+    solutions = solve_path(model, steps, total, "lambda")
     warn_unless_converged(solutions, model.tol, settings.max_iter, ADVICE)
     others = quadruplets, pairs, sample_weight, comparison_weight, model.neighbors
     data = (own(X), own(y), own(triplets)) if all(other is None for other in others) else None

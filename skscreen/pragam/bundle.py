@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.pragam.follow import Iterate
+from skscreen.pragam.iterates import Iterate
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 
 

@@ -21,7 +21,7 @@ from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbac
 from skscreen.fitting.path import forget, keeps_arguments
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
-from skscreen.pragam.follow import Certified, Watch
+from skscreen.pragam.iterates import Certified, Watch
 from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
 from skscreen.samples.labels import check_bounds, check_labels, of_rows
 from skscreen.samples.multiclass import OneVsRest

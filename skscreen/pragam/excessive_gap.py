@@ -31,7 +31,7 @@ import numpy as np
 
 from skscreen._compiled import pragam
 from skscreen.core.floats import EPS
-from skscreen.pragam.follow import Iterate
+from skscreen.pragam.iterates import Iterate
 
 
 class Risk(Protocol):

@@ -16,8 +16,8 @@ import numpy as np
 
 from skscreen._compiled import pragam as compiled
 from skscreen.core.memory import check_memory
-from skscreen.pragam.follow import Iterate
 from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.pragam.iterates import Iterate
 from skscreen.samples.rows import LinearSamples
 
 

@@ -16,7 +16,7 @@ from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget, keeps_arguments
 from skscreen.fitting.warning import warn_user
-from skscreen.pragam.follow import Certified, Watch
+from skscreen.pragam.iterates import Certified, Watch
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LARGEST
 from skscreen.sequence.chains import ONE, Chains

@@ -13,7 +13,7 @@ from skscreen.fitting.callbacks import with_callbacks
 from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
-from skscreen.pragam.follow import Iterate, follow
+from skscreen.pragam.iterates import Iterate, certify
 from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.risk import ChainRisk
@@ -192,7 +192,7 @@ class MaxMarginChain(LinearChain):
         iterates = self._iterates(chains, limit)
         with blas_threads_for(chains.n_labels):
             found = solve(
-                self, lambda watch: follow(iterates, self.tol, limit, watch),
+                self, lambda watch: certify(iterates, self.tol, limit, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip
         keep_weights(self, chains, found.w)

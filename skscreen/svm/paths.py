@@ -13,7 +13,7 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 from skscreen.core.memory import check_memory
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.fitting.path import follow
+from skscreen.fitting.path import solve_path
 from skscreen.svm.estimator import warn_of_flaws
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import SVMProblem
@@ -55,7 +55,7 @@ class JointSolution:
 
 
 class Paths:
-    """Solves all problems for one C after the other: by `follow`, `with_margins` by `solve`."""
+    """Solves all problems for one C after the other: by `solve_path`, `with_margins` by `solve`."""
 
     def __init__(self, problem: SVMProblem, with_margins: bool, n_jobs: int | None):
         self._problem, self._range = problem, range(problem.division.n_problems)
@@ -88,14 +88,16 @@ class Paths:
         """Return a solution with weights of features and intercepts, and without margins."""
         return as_one(list(map(self._problem.finish, self._range, solution.problems)))
 
-    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution | JointSolution]:
+    def solve_path(
+        self, Cs: Sequence[float], tol: float
+    ) -> Iterator[SampleSolution | JointSolution]:
         """Solve for one C after the other; yields finished solutions."""
         if self._solvers:
             for C in Cs:
                 yield self.finish(self.solve(C, tol))
             return
         problem = self._problem
-        paths = [problem.follow(k, Cs, tol) for k in self._range]
+        paths = [problem.solve_path(k, Cs, tol) for k in self._range]
         for _ in Cs:
             yield self._joint([partial(next, path) for path in paths])
 
@@ -136,7 +138,7 @@ def solved_grid(model: Any, paths: Any, grid: np.ndarray, callbacks: Any) -> tup
     # A dual variable for each sample and C is kept.
     what = f"{n:,} dual variables for {total:,} values of C"
     check_memory(8.0 * n * total, what, "Use fewer values.")
-    found = enumerate(paths.follow(grid.tolist(), model.tol))
+    found = enumerate(paths.solve_path(grid.tolist(), model.tol))
     return _solved(model, ((each, (t + 1) / total) for t, each in found), total, callbacks)
 
 
@@ -150,7 +152,7 @@ def _solved(model, steps: Iterator[tuple], total: int | None, callbacks) -> tupl
     if callbacks:
         model.set_callbacks(*callbacks)
     with at_most(model.n_jobs):
-        solutions = tuple(follow(model, steps, total, "C"))
+        solutions = tuple(solve_path(model, steps, total, "C"))
     warn_of_flaws(model, [found for solution in solutions for found in solution.problems])
     return solutions
 

@@ -96,7 +96,7 @@ class SVMProblem:
         self._sets: dict[int, SampleSet] = {}
         # Width of products, for the choice of BLAS threads: kernel values have their own.
         self.width = np.inf if data.kernel.name == "linear" else 0.0
-        # What solves problems that share kernel values, in `solve` and `follow`.
+        # What solves problems that share kernel values, in `solve` and `solve_path`.
         self.pairs: ClassPairs | None = None
         if has_blocks and (is_small or one_vs_one):
             self.pairs = self._shared_pairs(is_small)
@@ -181,7 +181,7 @@ class SVMProblem:
         if self.pairs is not None and spent is None:
             if start is None and stored is not None:
                 start = stored.start(problem, C, self.labels.weights[division.rows(problem)])
-            return next(self.follow(problem, [C], tol, start))
+            return next(self.solve_path(problem, [C], tol, start))
         samples, signs, spent = self._samples(problem), division.signs(problem), spent or 0
         losses = division.losses(problem, self._settings.loss)
         solver = samples.path_solver(signs, losses, spent)
@@ -221,12 +221,12 @@ class SVMProblem:
         losses = self.division.losses(0, settings.loss).at(C)
         return self._samples(0).start_together(self.labels.codes, losses, tol)
 
-    def follow(
+    def solve_path(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
         if self.pairs is not None:
-            for found in self.pairs.follow(problem, Cs, tol, start):
+            for found in self.pairs.solve_path(problem, Cs, tol, start):
                 if found.converged or found.n_iter == self._settings.max_iter:
                     if self._stored is not None:
                         self._stored.keep(problem, found.C, found)

@@ -283,7 +283,7 @@ def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | Non
     places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]
     starts = before or [None] * division.n_problems
     # Kernel values between the classes of a problem are freed before the next one.
-    paths = [list(problem.follow(k, Cs, model.tol, start)) for k, start in enumerate(starts)]
+    paths = [list(problem.solve_path(k, Cs, model.tol, start)) for k, start in enumerate(starts)]
     path = list(zip(*paths, strict=True))
     known: list[tuple | None] = [None] * len(Cs)
     if model.kernel not in ("linear", "precomputed"):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import Certificate
-from skscreen.fitting.path import PathResult, follow, forget, warn_unless_converged, with_advice
+from skscreen.fitting.path import PathResult, forget, solve_path, warn_unless_converged, with_advice
 
 MODEL = SimpleNamespace(verbose=0)
 
@@ -41,9 +41,9 @@ def test_an_interrupt_ends_a_path_and_what_was_solved_stays():
         raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="ends after 2 values"):
-        assert len(follow(MODEL, steps(2), 3, "C")) == 2
+        assert len(solve_path(MODEL, steps(2), 3, "C")) == 2
     with pytest.raises(KeyboardInterrupt):
-        follow(MODEL, steps(0), 3, "C")
+        solve_path(MODEL, steps(0), 3, "C")
 
 
 def test_the_worst_solution_is_warned_of():

@@ -177,12 +177,12 @@ def test_numbers_beyond_single_precision_are_solved_or_it_is_said(intercept):
 
 
 def test_steps_of_all_solvers_count(monkeypatch):
-    follow = ClassPairs.follow
+    solve_path = ClassPairs.solve_path
 
     def interrupted(*arguments):
-        return (replace(found, converged=False, n_iter=7) for found in follow(*arguments))
+        return (replace(found, converged=False, n_iter=7) for found in solve_path(*arguments))
 
-    monkeypatch.setattr(ClassPairs, "follow", interrupted)
+    monkeypatch.setattr(ClassPairs, "solve_path", interrupted)
     model = pairs(kernel="linear").fit(X, y)
     assert model.dual_gap_ <= 1e-9
     assert model.n_iter_ >= 7

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skscreen.pragam.follow import Iterate, relative_gap
+from skscreen.pragam.iterates import Iterate, relative_gap
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.likelihood import units_of
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe

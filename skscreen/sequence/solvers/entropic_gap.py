@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.pragam.follow import Iterate
+from skscreen.pragam.iterates import Iterate
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import expectations
 

@@ -25,7 +25,7 @@ import numpy as np
 from skscreen._compiled import sequence
 from skscreen.core.inputs import is_sparse
 from skscreen.core.memory import check_memory
-from skscreen.pragam.follow import Iterate
+from skscreen.pragam.iterates import Iterate
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import starts_of
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from skscreen.pragam.follow import Certified, Iterate, Record
+from skscreen.pragam.iterates import Certified, Iterate, Record
 
 
 class Objective(Protocol):

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.pragam.follow import Iterate
+from skscreen.pragam.iterates import Iterate
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.likelihood import units_of

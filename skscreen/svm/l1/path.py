@@ -43,7 +43,9 @@ class L1Paths:
         """Largest C up to which all weights are 0."""
         return min(problem.C_min for problem in self._fits.problems)
 
-    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution | JointSolution]:
+    def solve_path(
+        self, Cs: Sequence[float], tol: float
+    ) -> Iterator[SampleSolution | JointSolution]:
         """Solve for one C after the other; yields finished solutions."""
         before = [None] * len(self._fits.problems)
         threads = Parallel(self._n_jobs, require="sharedmem")

@@ -55,7 +55,7 @@ class ClassPairs:
         self._blocks, self._division = blocks, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
 
-    def follow(
+    def solve_path(
         self, problem: int, Cs: Iterable[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other to a relative gap, from `start` (n_pair,)."""

@@ -61,7 +61,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
         if part is None or undecided.size < 0.7 * part.index.size:
             part = _Undecided(state, undecided, w if part is None else part.w)
         gap = state.gap
-        part.follow(state)
+        part.recentre(state)
         most = min(60, max_iter - state.n_iter)
         steps, solved = part.minimise(1.0 if zones is None else zones.width, tol, most)
         state.n_iter += max(steps, 1)
@@ -130,7 +130,7 @@ class _Undecided:
         self._hessian = Hessian(self.samples, self.losses.sizes)
         self.alpha, self.slackness = state.alpha[index], np.inf
 
-    def follow(self, state: SampleState) -> None:
+    def recentre(self, state: SampleState) -> None:
         """Measure a free intercept from the centre of its present proximal step."""
         if state.centre != self.centre:
             self.w[-1] += (self.centre - state.centre) / self.samples.bias

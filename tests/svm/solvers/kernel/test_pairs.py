@@ -28,7 +28,7 @@ def solved(data, kernel, C, bias, tol, problem, whole=WHOLE, **options):
     blocks = ClassBlocks(gram, division, bias or 0.0, whole=whole)
     pairs = ClassPairs(blocks, division, bias or 0.0, bias is None, None)
     Cs = np.atleast_1d(C)
-    return division, list(pairs.follow(problem, Cs, tol, **options))
+    return division, list(pairs.solve_path(problem, Cs, tol, **options))
 
 
 def gap(K, division, problem, bias, found):
@@ -101,7 +101,7 @@ def test_few_steps_are_not_enough():
     division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
     gram = Gram(X, Kernel("rbf", 0.1, 3, 0.0), cache_size=0.0)
     blocks = ClassBlocks(gram, division, 0.0)
-    (found,) = ClassPairs(blocks, division, 0.0, True, 5).follow(0, [1.0], 1e-6)
+    (found,) = ClassPairs(blocks, division, 0.0, True, 5).solve_path(0, [1.0], 1e-6)
     assert not found.converged and found.n_iter <= 5
     assert found.certificate.gap > 1e-6 * found.certificate.primal
 

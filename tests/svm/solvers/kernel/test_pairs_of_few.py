@@ -42,7 +42,7 @@ def problems(data, labels, kernel, bias, max_iter=None):
 
 def solved(small, division, C, tol):
     """The solutions of all problems."""
-    return [next(small.follow(k, [C], tol)) for k in range(division.n_problems)]
+    return [next(small.solve_path(k, [C], tol)) for k in range(division.n_problems)]
 
 
 def extended(kernel, data):
@@ -109,9 +109,9 @@ def test_solutions_are_those_of_clarabel(C, kernel):
 def test_solutions_of_other_values_are_starts():
     division, small = problems(X, Y, RBF, None)
     for problem, found in enumerate(solved(small, division, 3.0, 1e-6)):
-        (again,) = small.follow(problem, [3.0], 1e-6, found.alpha)
+        (again,) = small.solve_path(problem, [3.0], 1e-6, found.alpha)
         assert again.converged and again.n_iter <= found.n_iter
-        path = list(small.follow(problem, [0.1, 3.0], 1e-6))
+        path = list(small.solve_path(problem, [0.1, 3.0], 1e-6))
         assert_allclose(path[1].certificate.primal, found.certificate.primal, rtol=2e-6)
 
 

@@ -1,4 +1,4 @@
-"""Iterates of solvers for J(w) = lam/2 |w|^2 + R(w), and the loop that follows them to a gap."""
+"""Iterates of solvers for J(w) = lam/2 |w|^2 + R(w), and the loop that runs them to a gap."""
 
 import math
 import time
@@ -126,13 +126,13 @@ class Record:
         return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, self._tol)
 
 
-def follow(
+def certify(
     iterates: Iterable[Iterate],
     tol: float,
     max_iter: int,
     watch: Callable[[int, float], None] | None = None,
 ) -> Certified:
-    """Follow a solver until the relative gap between its best bounds is within a tolerance."""
+    """Run a solver until the relative gap between its best bounds is within a tolerance."""
     # Iterates that end have nothing more to gain in floating point.
     record = Record(tol, watch)
     for iterate in iterates:
