@@ -67,13 +67,15 @@ def load_conll(
     ([{'word': 'Brasil'}], ['O', 'O', 'B-ORG'])
     """
     # Only these end lines and divide fields: words may hold other breaks and blanks of Unicode.
-    # What Windows writes twice is one break, not the end of a sentence after each word.
+    # What Windows writes twice is one break, not the end of a sentence after each word. Files that
+    # were joined have the mark of their beginning in front of later lines, too.
     text = _text(source, encoding).removeprefix("\ufeff")
     _refuse_other_files(text)
-    lines = re.split(r"\r*\n|\r", text)
+    lines = re.split(r"(?:\r*\n|\r)\ufeff?", text)
     names = _checked(columns)
     if names is None:
         names = _names_by_default(lines)
+    _refuse_first_column(lines, names)
     found = _sentences(lines, names)
     if not found:
         raise ValueError("source must hold at least one sentence, got none.")
@@ -127,18 +129,48 @@ def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
                 f"line {number} of source has no label, for the columns {names}: {line!r}. Say "
                 "what the columns are by columns=; None leaves one out."
             )
-        if line.startswith("# ") and not rows:
-            doubtful[number] = row.get("label")
+        label = row.get("label")
+        # As "#end document" is, a sentence of its own.
+        alone = number >= len(lines) or _is_break(_fields(lines[number]))
+        other_kind = label is not None and not _is_span(label)
+        if not rows and (line.startswith("# ") or (line.startswith("#") and alone and other_kind)):
+            doubtful[number] = label
         else:
-            certain.add(row.get("label"))
+            certain.add(label)
         rows.append(row)
     for number, label in doubtful.items():
         if label not in certain:
             raise ValueError(
-                f"line {number} of source may be a comment, or the word '#' with the label "
-                f"{label!r}, which no other line has: leave such comments out."
+                f"line {number} of source may be a comment, or the word "
+                f"{_fields(lines[number - 1])[0]!r} with the label {label!r}, which "
+                "no other line has: leave such comments out."
             )
     return sentences
+
+
+def _refuse_first_column(lines: list[str], names: tuple) -> None:
+    """Raise where the first column marks sentences, or has ranges of CoNLL-U without its name."""
+    is_number, is_range = (re.compile(form).fullmatch for form in (r"\d+", r"\d+-\d+"))
+    found = [fields for fields in map(_fields, lines) if len(fields) == len(names) > 1]
+    starts = [fields[0] for fields in found if any(fields) and not fields[0].startswith("#")]
+    marked = next((start for start in starts if start), "")
+    if marked and 2 * starts.count("") > len(starts):
+        raise ValueError(
+            f"source must have an empty line after each sentence, but its first column, as "
+            f"{marked!r}, seems to be filled where sentences begin, and empty elsewhere: write "
+            "empty lines instead, and leave this column out."
+        )
+    numbers = [start for start in starts if is_number(start)]
+    ranges = [start for start in starts if is_range(start)]
+    counted = len(numbers) > len(ranges) > 0 and all(
+        re.fullmatch(r"\d+([-.]\d+)?", start) for start in starts
+    )
+    if counted and names[0] != "id":
+        raise ValueError(
+            f"source seems to number its words in the first column, with ranges as {ranges[0]!r}, "
+            f"which stand for words that follow singly, but columns call it {names[0]!r}: name it "
+            "'id', so that such lines are skipped."
+        )
 
 
 def _refuse_header(rows: list[dict], names: tuple) -> None:
@@ -220,20 +252,54 @@ def _is_span(label: str) -> bool:
 
 
 def _text(source, encoding: str) -> str:
+    """Return the text of a source."""
+    given = _read(source, encoding)
+    if isinstance(given, str):
+        return given
+    # How files that are compressed begin, and what opens them.
+    packed = {
+        b"\x1f\x8b": "gzip.open(source, 'rt', encoding='utf-8')",
+        b"BZh": "bz2.open(source, 'rt', encoding='utf-8')",
+        b"\xfd7zXZ": "lzma.open(source, 'rt', encoding='utf-8')",
+        b"PK\x03\x04": "zipfile.ZipFile(source).read(name).decode('utf-8')",
+    }
+    for mark, call in packed.items():
+        if given.startswith(mark):
+            raise ValueError(
+                f"source must be text in encoding={encoding!r}, but it is compressed: pass {call}."
+            )
     try:
-        return _read(source, encoding)
-    except UnicodeDecodeError as error:
-        # In Latin-1 the bytes from 128 to 159 are no letters.
-        windows = any(0x80 <= byte < 0xA0 for byte in error.object)
-        other = "cp1252" if windows else "latin-1"
-        hint = f"Name another, for instance encoding={other!r}."
-        if error.object.startswith(b"\x1f\x8b"):
-            hint = "It is compressed: pass gzip.open(source, 'rt', encoding='utf-8')."
-        elif error.object.startswith((b"\xff\xfe", b"\xfe\xff")):
-            hint = "It has the mark of encoding='utf-16'."
+        text = given.decode(encoding)
+    except UnicodeError as error:
         raise ValueError(
-            f"source must be in encoding={encoding!r}, but it is not: {error}. {hint}"
+            f"source must be in encoding={encoding!r}, but it is not: {error}. {_hint(given)}"
         ) from error
+    if given.startswith(b"\xef\xbb\xbf") and not text.startswith("\ufeff") and (
+        text.startswith("\u00ef")
+    ):  # fmt: skip
+        raise ValueError(
+            f"source must be in encoding={encoding!r}, but it has the mark of encoding='utf-8'."
+        )
+    return text
+
+
+def _hint(given: bytes) -> str:
+    """Return in what encoding bytes may be."""
+    for mark, name in (
+        (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+    ):  # fmt: skip
+        if given.startswith(mark):
+            return f"It has the mark of encoding={name!r}."
+    try:
+        given.decode("utf-8")
+    except UnicodeDecodeError:
+        # In Latin-1 the bytes from 128 to 159 are no letters.
+        windows = any(0x80 <= byte < 0xA0 for byte in given)
+        other = "cp1252" if windows else "latin-1"
+    else:
+        other = "utf-8"
+    return f"Name another, for instance encoding={other!r}."
 
 
 def _refuse_other_files(text: str) -> None:
@@ -256,17 +322,18 @@ def _refuse_other_files(text: str) -> None:
         raise ValueError(f"source must hold tagged words in columns, got {what}.")
 
 
-def _read(source, encoding: str) -> str:
+def _read(source, encoding: str) -> str | bytes:
+    """Return the text of a source, or the bytes of a file."""
     if hasattr(source, "read"):
-        text = source.read()
-        return text.decode(encoding) if isinstance(text, bytes) else text
+        return _of_file(source)
     if isinstance(source, str) and ("\n" in source or "\r" in source):
         return source
     if isinstance(source, (str, os.PathLike)):
         if Path(source).is_dir():
             raise ValueError(f"source must be a file, got the folder {os.fspath(source)!r}.")
         try:
-            return Path(source).read_text(encoding)
+            # As bytes, for breaks of lines as they are.
+            return Path(source).read_bytes()
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 error.errno, "source must be a file or text with a line break, got no such file",
@@ -281,6 +348,17 @@ def _read(source, encoding: str) -> str:
         "source must be a path, an open file or text with line breaks, got "
         f"{type(source).__name__}{hint}."
     )
+
+
+def _of_file(file) -> str | bytes:
+    """Return what an open file holds."""
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"source must be in encoding={error.encoding!r}, but it is not: {error}. "
+            f"{_hint(error.object)}"
+        ) from error
 
 
 def _checked(columns) -> tuple | None:
@@ -322,7 +400,7 @@ def _fields(line: str) -> list[str]:
 
 def _is_break(fields: list[str]) -> bool:
     """Whether a line with these fields stands between sentences."""
-    return not any(fields) or fields[0].startswith("-DOCSTART-")
+    return not any(field.strip() for field in fields) or fields[0].startswith("-DOCSTART-")
 
 
 def _names_by_default(lines: list[str]) -> tuple[str, ...]:
@@ -338,6 +416,12 @@ def _names_by_default(lines: list[str]) -> tuple[str, ...]:
                     f"line {number} of source has one field, as fields are divided by tabs or "
                     f"blanks, not by {marks[0]!r}: read the file with pandas.read_csv(file, "
                     f"sep={marks[0]!r})."
+                )
+            if len(fields) == 1:
+                raise ValueError(
+                    f"line {number} of source has one field, {line!r}, but a line must hold a word "
+                    "and its label, divided by a tab or blanks: leave other lines out, or pass "
+                    "columns=('word',) if there are no labels."
                 )
             raise ValueError(
                 f"line {number} of source has {len(fields)} fields: name them by columns=, for "

@@ -1,5 +1,7 @@
+import bz2
 import gzip
 import io
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +200,75 @@ def test_the_encoding_that_a_file_of_windows_has():
     for letters, encoding in (("“M”", "cp1252"), ("Müller", "latin-1")):
         with pytest.raises(ValueError, match=f"for instance encoding='{encoding}'"):
             load_conll(io.BytesIO(f"{letters} O\n".encode(encoding)))
+
+
+def test_breaks_of_a_file_are_read_as_they_are(tmp_path):
+    # What Windows writes twice, read in text mode, would end a sentence after each word.
+    path = tmp_path / "twice.conll"
+    path.write_bytes(b"a O\r\r\nb O\r\r\n\r\r\nc B-X\r\r\n")
+    X, y = load_conll(path)
+    assert [len(sentence) for sentence in X] == [2, 1]
+    assert y[1].tolist() == ["B-X"]
+
+
+def test_files_that_were_joined_have_marks_inside():
+    X, _ = load_conll("\ufeffa O\n\n\ufeff-DOCSTART- O\n\nb B-X\n\n\ufeffc O\n")
+    assert [[token["word"] for token in sentence] for sentence in X] == [["a"], ["b"], ["c"]]
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\x0c", " \u00a0\t"])
+def test_lines_of_other_blanks_end_sentences(blank):
+    assert [len(x) for x in load_conll(f"a O\nb B-X\n{blank}\nc O\n")[0]] == [2, 1]
+
+
+def test_a_comment_that_would_be_a_sentence():
+    text = "#begin document (x); part 0\na O\nb B-X\n\n#end document\n"
+    with pytest.raises(ValueError, match=r"line 5 of source may be a comment, .* '#end'"):
+        load_conll(text)
+    # Words of tweets are no comments.
+    assert [len(x) for x in load_conll("a O\n\n#b B-X\n\n#c O\nd O\n")[0]] == [1, 1, 2]
+    assert load_conll("#\na\n\n#\n", columns=["word"])[0][0] == [{"word": "#"}, {"word": "a"}]
+
+
+@pytest.mark.parametrize("name", [None, "ID", "index"])
+def test_ranges_of_words_in_a_column_of_another_name(name):
+    text = "1-2\tal\t_\n1\ta\tADP\n2\tel\tDET\n3\tmar\tNOUN\n"
+    with pytest.raises(ValueError, match=r"ranges as '1-2', .* name it 'id'"):
+        load_conll(text, columns=[name, "word", "label"])
+    assert [token["word"] for token in load_conll(text, columns=["id", "word", "label"])[0][0]] == [
+        "a", "el", "mar",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [None, [None, "word", "label"]])
+def test_a_first_column_that_is_filled_where_sentences_begin(columns):
+    text = "Sentence: 1\ta\tO\n\tb\tO\n\tc\tB-X\nSentence: 2\td\tO\n\te\tO\n"
+    with pytest.raises(ValueError, match=r"first column, as 'Sentence: 1', .* write empty lines"):
+        load_conll(text, columns=columns)
+    # A word of blanks, of which nothing is left.
+    assert len(load_conll("a\tO\n\tO\nb\tO\n")[0][0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "encoding", "message"),
+    [
+        (bz2.compress(b"a O\n"), "utf-8", "compressed: pass bz2.open"),
+        (lzma.compress(b"a O\n"), "latin-1", "compressed: pass lzma.open"),
+        (gzip.compress(b"a O\n"), "latin-1", "compressed: pass gzip.open"),
+        (b"PK\x03\x04\0\0", "utf-8", "compressed: pass zipfile"),
+        ("ä O\n".encode("utf-8-sig"), "latin-1", "it has the mark of encoding='utf-8'"),
+        ("ä O\n".encode("utf-32"), "utf-8", "the mark of encoding='utf-32'"),
+        ("ä O\n".encode(), "utf-16", "for instance encoding='utf-8'"),
+    ],
+)
+def test_bytes_that_are_in_no_such_encoding(tmp_path, given, encoding, message):
+    path = tmp_path / "words"
+    path.write_bytes(given)
+    for source in (path, io.BytesIO(given)):
+        with pytest.raises(ValueError, match=message):
+            load_conll(source, encoding=encoding)
+
+
+def test_a_line_of_one_field_is_shown():
+    with pytest.raises(ValueError, match="line 2 of source has one field, '-----', but"):
+        load_conll("\n-----\na O\n")
