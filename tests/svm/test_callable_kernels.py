@@ -165,7 +165,8 @@ def test_asymmetric_matrices_are_told_what_svc_does():
     K[3, 5] += 1.0
     for model, samples in ((ScreenedSVC(kernel="precomputed"), K),
                            (ScreenedSVR(kernel=lambda A, B: K), X)):  # fmt: skip
-        with pytest.raises(ValueError, match=r"symmetric.*SVC.*\(K \+ K\.T\) / 2"):
+        where = r"symmetric, got .* in row (3, column 5|5, column 3)"
+        with pytest.raises(ValueError, match=where + r".*SVC.*\(K \+ K\.T\) / 2"):
             model.fit(samples, Y)
 
 
@@ -204,3 +205,22 @@ def test_what_is_no_matrix_of_real_numbers_is_named():
             ScreenedSVC(kernel=kernel).fit(X, Y)
     with pytest.raises(ValueError, match=r"kernel must return .* got None of shape \(\)"):
         ScreenedSVC(kernel=lambda A, B: None).fit(X, Y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("model", [ScreenedSVC(), ScreenedSVR(), ScreenedSVCCV([1.0, 10.0], cv=3)])
+def test_values_that_are_no_numbers_are_no_predictions(model, value):
+    def kernel(A, B):
+        K = A @ B.T
+        # The last row of the new samples, which is not in a fit or its folds.
+        K[A[:, 0] < 0.0, 7] = value
+        return K
+
+    new = np.vstack([T[:4], -T[:1]])
+    model = clone(model).set_params(kernel=kernel).fit(X, Y)
+    for ask in (model.predict, getattr(model, "decision_function", model.predict)):
+        with pytest.raises(ValueError, match=r"not finite on X: -?(nan|inf) for row 4 .* row 7 "):
+            ask(new)
+    assert model.predict(T).shape == (30,)
+    with pytest.raises(ValueError, match=r"not finite on X: .* for row 4 .* row 7 of its second"):
+        clone(model).fit(np.vstack([new, X[:50]]), Y[:55])

@@ -42,9 +42,13 @@ def check_symmetric(K: np.ndarray, what: str) -> None:
         raise ValueError("the kernel has values that are not finite on X")
     for first in range(0, len(K), BLOCK):
         part = slice(first, first + BLOCK)
-        if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
+        apart = np.abs(K[part] - K[:, part].T)
+        if apart.max() > INDEFINITE * largest:
+            i, j = np.unravel_index(apart.argmax(), apart.shape)
+            i += first
             raise ValueError(
-                f"{what} must be symmetric. SVC would take it, and end at a point that is "
+                f"{what} must be symmetric, got {K[i, j]:g} in row {i}, column {j} and {K[j, i]:g} "
+                f"in row {j}, column {i}. SVC would take it, and end at a point that is "
                 "optimal for no problem, as it reads rows as columns: pass the symmetric part, "
                 "(K + K.T) / 2."
             )

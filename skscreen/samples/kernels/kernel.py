@@ -210,11 +210,17 @@ def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.nd
             f"{'' if K.ndim else f'{K.item()!r:.40} of '}shape {K.shape}."
         )
     try:
-        return K.astype(
-            np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind"
-        )
+        K = K.astype(np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind")
     except (TypeError, ValueError) as error:
         raise TypeError(f"kernel must return real numbers, got an array of {K.dtype}.") from error
+    if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
+        # Of scores that are NaN the sign would still name a class.
+        i, j = np.argwhere(~np.isfinite(K))[0]
+        raise ValueError(
+            f"the kernel has values that are not finite on X: {K[i, j]} for row {i} of its first "
+            f"argument and row {j} of its second. Rescale X, or pass a kernel of finite values."
+        )
+    return K
 
 
 def as_given(X: Any) -> Any:
