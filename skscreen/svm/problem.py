@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from skscreen.core.floats import EPS
 from skscreen.core.inputs import (
     check_label_objects,
     refuse_masked,
@@ -77,12 +80,17 @@ class SVMProblem:
         self._taking_part = taken(data.X, self.labels.rows, data.kernel)
         # The solvers of problems between classes are meant for such.
         has_blocks = settings.solver == "auto" and settings.loss == "hinge"
-        has_blocks = has_blocks and data.kernel.is_definite and data.kernel.name != "linear"
+        has_blocks = has_blocks and data.kernel.is_definite
         one_vs_one = isinstance(data.division, OneVsOne)
         alone = settings.once and data.division.n_problems == 1
         # One compiled call solves few samples faster than what shares work between fits.
         few = 2000 if one_vs_one else 1000 if alone else 0
         is_small = has_blocks and self.labels.rows.size <= few
+        if data.kernel.name == "linear":
+            # Rows are the faster way but for a few of them, whose solution takes less time than
+            # what each problem has to prepare.
+            is_small = is_small and one_vs_one and self._has_few_rows
+            has_blocks = is_small
         self._content: str | None = None
         self._stored: StoredFit | None = None
         is_regression = isinstance(data.division, BothSides)
@@ -103,6 +111,13 @@ class SVMProblem:
         if self.pairs is None and not one_vs_one and data.division.n_problems > 1:
             self._samples(0).prepare()
 
+    @property
+    def _has_few_rows(self) -> bool:
+        """Whether all pairs are small, and inner products of rows neither overflow nor vanish."""
+        sizes = sorted(rows.size for rows in self.division.members)
+        largest = float(row_norms(self._taking_part, squared=True).max())
+        return sizes[-2] + sizes[-1] <= 400 and 1.0 / LARGEST < largest < LARGEST
+
     def _stored_fit(self, store: Store, settings: Settings) -> StoredFit:
         """Return what the store knows of these problems for other C."""
         asked = settings.loss, settings.bias, settings.free, settings.indefinite
@@ -116,7 +131,8 @@ class SVMProblem:
         blocks: SmallBlocks | ClassBlocks
         if is_small:
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
-            blocks = SmallBlocks(self._taking_part, self.kernel, *how, kept)
+            X = self._near_zero[0] if self.kernel.name == "linear" else self._taking_part
+            blocks = SmallBlocks(X, self.kernel, *how, kept)
         else:
             gram = Gram(self._taking_part, self.kernel, cache_size=0.0)
             if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
@@ -124,6 +140,26 @@ class SVMProblem:
             kept = self._kept_blocks(block_bytes(division))
             blocks = ClassBlocks(gram, division, settings.bias, kept)
         return ClassPairs(blocks, *how, settings.max_iter)
+
+    @cached_property
+    def _near_zero(self) -> tuple[Any, Any]:
+        """The samples for inner products with more digits, and what was taken off each."""
+        X = self._taking_part.astype(np.float64, copy=False)
+        if sparse.issparse(X) or not self._settings.free:
+            return X, 0.0
+        origin = X.mean(axis=0)
+        return X - origin, origin
+
+    def _with_weights(self, problem: int, found: SampleSolution) -> SampleSolution:
+        """Return a solution by values of the linear kernel with the weights of its features."""
+        rows, (X, origin) = self.division.rows(problem), self._near_zero
+        w = X[rows].T @ (self.division.signs(problem) * found.alpha)
+        b = found.b - float(np.sum(origin * w))
+        # Rounding errors of users' scores, as sums of products, are not part of the certificate.
+        sizes = row_norms(self._taking_part[rows]) * np.linalg.norm(w) + abs(b)
+        lost = 2.0 * EPS * found.C * float(self.labels.weights[rows] @ sizes)
+        exact = lost <= 1e-9 * found.certificate.primal
+        return replace(found, w=w, b=b, converged=found.converged and exact)
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""
@@ -227,6 +263,8 @@ class SVMProblem:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
         if self.pairs is not None:
             for found in self.pairs.solve_path(problem, Cs, tol, start):
+                if self.kernel.name == "linear":
+                    found = self._with_weights(problem, found)
                 if found.converged or found.n_iter == self._settings.max_iter:
                     if self._stored is not None:
                         self._stored.keep(problem, found.C, found)

@@ -190,6 +190,25 @@ def test_steps_of_all_solvers_count(monkeypatch):
         assert pairs(kernel="linear", max_iter=9).fit(X, y).n_iter_ <= 9
 
 
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.float32, "far"])
+def test_weights_by_kernel_values_are_those_by_rows(form, intercept):
+    # A named solver goes by rows.
+    rows = X + 1e3 if form == "far" else form(X)
+    weights = np.arange(y.size) % 4.0
+    models = [
+        pairs(10.0, kernel="linear", solver=solver, intercept=intercept, tol=1e-10)
+        for solver in ("auto", "second-order")
+    ]
+    found, expected = (model.fit(rows, y, weights) for model in models)
+    assert_allclose(found.objective_, expected.objective_, rtol=1e-10)
+    weights = [sparse.coo_array(model.coef_).toarray() for model in (found, expected)]
+    assert_allclose(*weights, atol=1e-6)
+    assert_allclose(found.intercept_, expected.intercept_, rtol=1e-6, atol=1e-6)
+    # Next to rounding errors of scores far from zero, rows have the last word.
+    assert found.dual_gap_ <= 1e-10
+
+
 def test_weights_out_of_range_are_refused_with_many_samples_too():
     rows = np.random.default_rng(0).normal(size=(2100, 2)) + 9.0 * (np.arange(2100) % 3)[:, None]
     with pytest.raises(ValueError, match="C"):
