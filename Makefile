@@ -4,6 +4,9 @@ RUN := $(VENV)/bin/python
 # The peers of the benchmarks have pins that conflict with ours. PEERS= leaves them out.
 PEERS ?= $(VENV)-peers/bin/python
 
+# Many programs start during the tests. Where this is set, each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
