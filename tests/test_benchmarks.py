@@ -187,6 +187,7 @@ def test_shares_decided_rise_with_the_reference_and_the_intersection_decides_mos
     assert "| BT2 " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_peer_is_timed_at_the_loosest_tolerance_that_reaches_the_gap(tmp_path):
     X, y = Sets(tmp_path)("breast_cancer")
     dual = linear.certified_dual(X, y, 0.1)

@@ -117,6 +117,7 @@ def test_store_example_keeps_solutions_and_scores(capsys):
     assert result["n_solved"] == 5 * len(result["Cs"]) + 1
 
 
+@pytest.mark.slow
 def test_chain_example_beats_single_positions(capsys):
     result = run("chain")
     assert result["accuracy_chain"] > result["accuracy_single"] + 0.1

@@ -173,6 +173,7 @@ def test_no_feature_is_left_out_wrongly():
         assert sum(found["not judged"] for found in counts) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 65, 160])
 def test_gaps_include_errors_of_kernel_values(seed):
     """An outlier's kernel values have errors that a C of 5e5 enlarges to 1e-9 of the objective."""

@@ -317,6 +317,7 @@ def test_whole_numbers_of_pandas_that_floats_do_not_tell_apart():
     assert ScreenedSVC().fit(data.data, small).classes_.dtype == np.float64
 
 
+@pytest.mark.slow
 def test_rows_of_indices_in_series_and_iterators():
     rows = [(0, 1, 20), (1, 2, 30), (3, 4, 39)]
     expected = ScreenedRTLM().fit(X, triplets=rows).components_

@@ -17,9 +17,15 @@ X = scale(X)
 
 def both(fit):
     """Return what is fitted without and with the cluster."""
-    plain = fit()
+    plain = in_threads(fit)
     with joblib.parallel_config("dask"):
         return plain, fit()
+
+
+def in_threads(fit):
+    """Return what is fitted in threads: processes would take seconds to start."""
+    with joblib.parallel_config("threading"):
+        return fit()
 
 
 @pytest.mark.slow
@@ -55,7 +61,7 @@ def test_workers_share_the_solutions_of_a_store(client, tmp_path):
         model = ScreenedLinearSVC(store=store)
         return GridSearchCV(model, grid, cv=2, n_jobs=2).fit(rows, labels).cv_results_
 
-    plain = search(None)
+    plain = in_threads(lambda: search(None))
     with joblib.parallel_config("dask"):
         shared = search(str(tmp_path))
         again = search(str(tmp_path))
@@ -68,6 +74,6 @@ def test_searches_of_the_package(client, tmp_path):
     def search(store=None):
         return ScreenedSVCCV(Cs=[0.1, 1.0], cv=2, n_jobs=2, store=store).fit(X, y).scores_
 
-    plain = search()
+    plain = in_threads(search)
     with joblib.parallel_config("dask"):
         assert_allclose(search(str(tmp_path)), plain)

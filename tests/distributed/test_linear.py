@@ -130,6 +130,7 @@ def test_chunks_of_other_kinds(client):
     assert (primal - dual) / primal <= 1e-9 + 1e-12
 
 
+@pytest.mark.slow
 def test_chunks_that_lie_in_memory_in_other_ways(client):
     wanted = DistributedLinearSVC(0.1).fit(ROWS, y).objective_
     for weights in (da.ones(len(X), chunks=100), da.from_array(np.ones(len(X)), chunks=100)[::-1]):
@@ -314,6 +315,7 @@ def test_what_has_no_score(client):
         model.score(ROWS, y, sample_weight=np.ones(3))
 
 
+@pytest.mark.slow
 def test_bad_parameters_and_columns(client):
     with pytest.raises(ValueError, match="loss"):
         DistributedLinearSVC(loss="log").fit(ROWS, y)

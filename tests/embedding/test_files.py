@@ -411,6 +411,7 @@ def test_wrong_ratings_are_named(X, ratings, message):
         triplets_from_ratings(X, ratings)
 
 
+@pytest.mark.slow
 def test_selections_by_name():
     shown = NAMES[SHOWN]
     expected = triplets_from_multiselect(SHOWN, np.where(SWAP, 2, 1)[:, None])

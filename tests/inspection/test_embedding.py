@@ -157,6 +157,7 @@ def test_principal_axes_are_those_of_largest_spread():
     assert_allclose(np.linalg.norm(shown, axis=0), singular[:2])
 
 
+@pytest.mark.slow
 def test_what_is_known_by_name_may_be_in_any_order():
     model, order = fitted(), [3, 1, 5, 0, 4, 2]
     model.objects_ = np.array(NAMES)

@@ -190,6 +190,7 @@ def test_more_components_than_features_are_an_error():
     assert ScreenedRTLM(n_components=13).fit(X, y).components_.shape[1] == 13
 
 
+@pytest.mark.slow
 def test_search_with_unlabelled_samples_and_neighbours():
     labels = y.copy()
     labels[::7] = -1

@@ -100,6 +100,7 @@ def test_stopping_rule(iris_path):
     assert iris_path.dual_gaps.max() <= 1e-6
 
 
+@pytest.mark.slow
 def test_stop_moves_the_end(iris_path):
     shorter = rtlm_path(IRIS_X, IRIS_Y, stop=0.1)
     assert len(shorter) < len(iris_path)

@@ -160,6 +160,7 @@ def test_sparse_equals_dense(solver, container):
     assert thin.n_iter_ == dense.n_iter_
 
 
+@pytest.mark.slow
 def test_small_batches():
     options = {"solver": "pegasos", "fit_intercept": False, "tol": 0.01, "C": 0.05}
     models = [
@@ -256,6 +257,7 @@ def test_progress_bar(capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_pipelines_grids_and_names():
     frame = pd.DataFrame(X).add_prefix("f")
     model = PragamSVC().fit(frame, NAMES[y])

@@ -83,6 +83,7 @@ def test_dense_and_sparse_rows_of_many_labels_have_one_optimum(weights):
     assert_allclose(*values, rtol=2e-8)
 
 
+@pytest.mark.slow
 def test_sweeps_that_slow_down_give_way_to_smoothing():
     """Noise of the size of the data: sweeps alone, and in turns with smoothing, took 1,259."""
     rng = np.random.default_rng(0)
@@ -150,6 +151,7 @@ def test_temperatures_too_low_for_floating_point_end_the_fit(options):
     assert 0.0 < model.dual_gap_ <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [10.0, 1000.0])
 def test_an_optimum_below_the_rounding_errors_of_losses_is_reached(C):
     with warnings.catch_warnings():

@@ -118,6 +118,7 @@ def test_tables_by_name(kind):
     assert set(kind().fit(frame, Y).state_features()["feature"]) == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_predictions_of_folds():
     model = make_pipeline(SequenceTransformer(DictVectorizer()), ChainCRF())
     X, y = 3 * DICTS, 3 * TAGS

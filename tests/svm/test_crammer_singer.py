@@ -122,6 +122,7 @@ def test_a_short_row_has_all_digits(level):
         assert_allclose(alpha[0, 0], c[0], rtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scales", [1e2, 1e3])
 def test_no_fit_gives_up_by_rounding_errors(scales):
     """Rows that differ in the last digit took other ways, of which some ended above tol."""
@@ -200,6 +201,7 @@ def test_a_class_without_weight_is_never_predicted():
     assert set(model.predict(X)) == {0, 2}
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 11), st.floats(1e-4, 1e3), st.floats(1e-6, 0.9))
 def test_the_certificate_by_definition(seed, K, C, tol):

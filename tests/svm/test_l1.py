@@ -311,6 +311,7 @@ def test_sweeps_that_stand_still_give_way_to_the_whole_model():
     assert model.dual_gap_ <= 1e-3
 
 
+@pytest.mark.slow
 def test_a_row_next_to_which_others_have_no_digits_ends():
     """Newton's model of these rows crawled for more than ten thousand steps."""
     X = np.array(

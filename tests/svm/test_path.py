@@ -134,6 +134,7 @@ def test_samples_inside_their_box_decide_others(options):
     assert_allclose(path.objectives, unscreened.objectives, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_kernel_values_of_single_precision_decide_no_more_than_they_know():
     """|w|^2 is below zero in places, by less than what may be rounding errors."""
     rng = np.random.default_rng(8)
@@ -363,6 +364,7 @@ def test_no_warnings_along_a_long_path():
         svc_path(X, y, Cs=np.geomspace(1e-5, 1e4, 40), **RBF)
 
 
+@pytest.mark.slow
 def test_no_step_where_rounding_errors_leave_no_slope():
     """Far from the origin both slope and curvature of a move can vanish (found by fuzzing)."""
     same = [9.81126669421792, 9.648211037740111, 0.6547086331993341]

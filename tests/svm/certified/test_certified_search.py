@@ -49,6 +49,7 @@ def test_bounds_cover_the_range_and_meet_the_target(options):
         assert np.all(error <= bounds.upper[inside] + 1e-12)
 
 
+@pytest.mark.slow
 def test_smaller_eps_needs_more_solves_and_keeps_its_promise():
     counts = []
     for eps in (0.2, 0.03, 0.01):

@@ -173,6 +173,7 @@ def test_hard_margins_lack_no_rounding_error(kernel, intercept, far):
         assert models[0].objective_ == pytest.approx(dual, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_dual_variables_stay_within_their_bounds():
     # Beside a bound by a rounding error the gap of this problem came out as -1.8e-17.
     X = np.array([[0.34480493], [-0.8507363], [-0.21481102], [2.19346026]])
