@@ -207,7 +207,7 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["svc", "rtlm"])
 def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
-    def path():
+    def solve():
         if name == "svc":
             return svc_path(
                 X, y < 1, Cs=[0.01, 0.1, 1.0, 10.0], kernel="linear", intercept="penalised",
@@ -215,14 +215,14 @@ def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
             )  # fmt: skip
         return rtlm_path(X, y, n_lams=4, n_neighbors=2)
 
-    whole = interrupted(path)[1]
-    _, places = moments(path)
+    whole = interrupted(solve)[1]
+    _, places = moments(solve)
     ended = set()
     for at in places:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                path = interrupted(path, at)[1]
+                path = interrupted(solve, at)[1]
         except KeyboardInterrupt:
             ended.add(0)
             continue
@@ -231,7 +231,7 @@ def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
         assert path.converged.all()
     assert len(ended) > 2
     with pytest.raises(Interrupt):
-        interrupted(path, places[len(places) // 3], Interrupt)
+        interrupted(solve, places[len(places) // 3], Interrupt)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no alarms")
