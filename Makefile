@@ -25,7 +25,7 @@ compiled: $(VENV)/.installed-test ## compile the C++ loops again after a change
 test: $(VENV)/.installed-test ## run the tests, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
 
-quick: $(VENV)/.installed-test ## run the quick tests only, in two or three minutes
+quick: $(VENV)/.installed-test ## run the quick tests only, in a minute or two
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow and not contract and not proof"
 
 proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
