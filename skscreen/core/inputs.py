@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import date, time, timedelta
 from enum import Enum
 from numbers import Integral, Number, Real
 from typing import Any
@@ -31,15 +32,41 @@ def refuse_masked(values: Any, name: str) -> None:
 
 def refuse_times(values: Any, name: str) -> None:
     """Refuse dates and durations in the place of numbers: NumPy counts them, in any unit."""
-    # Those of the columns of a frame; those of a series are its own.
-    kinds: Any = getattr(values, "dtypes", None)
-    for kind in kinds if hasattr(kinds, "__iter__") else [getattr(values, "dtype", None)]:
-        temporal = getattr(kind, "is_temporal", None)
-        if getattr(kind, "kind", "") in ("m", "M") or (temporal and temporal()):
-            raise ValueError(
-                f"{name} must hold numbers, but has dates or durations: pass what matters of them, "
-                "as hours or days since the first."
-            )
+    # Those of the columns of a frame, or of a table of Arrow; those of a series are its own.
+    schema = getattr(values, "schema", None)
+    kinds: Any = getattr(values, "dtypes", getattr(schema, "types", None))
+    kinds = list(kinds) if hasattr(kinds, "__iter__") else [getattr(values, "dtype", None)]
+    if any(map(_is_time, kinds)) or (_may_hold_objects(values, kinds) and _has_times(values)):
+        raise ValueError(
+            f"{name} must hold numbers, but has dates or durations: pass what matters of them, as "
+            "hours or days since the first."
+        )
+
+
+def _is_time(kind: Any) -> bool:
+    """Whether a type of NumPy, pandas, polars or Arrow is that of dates or durations."""
+    temporal = getattr(kind, "is_temporal", None)
+    named = str(kind).startswith(("timestamp", "date32", "date64", "time32", "time64", "duration"))
+    return getattr(kind, "kind", "") in ("m", "M") or bool(temporal and temporal()) or named
+
+
+def _may_hold_objects(values: Any, kinds: list) -> bool:
+    """Whether what cells are is not told by the types of columns."""
+    return isinstance(values, list | tuple) or any(
+        getattr(kind, "kind", "") == "O" for kind in kinds
+    )
+
+
+def _has_times(values: Any) -> bool:
+    """Whether cells are dates or durations: NumPy's become numbers without a word."""
+    try:
+        cells = np.asarray(values)
+    except ValueError:
+        return False  # Of unequal lengths: what checks the shape says so.
+    if cells.dtype != object:
+        return cells.dtype.kind in "mM"
+    times = np.datetime64, np.timedelta64, date, time, timedelta
+    return any(issubclass(kind, times) for kind in set(map(type, cells.ravel().tolist())))
 
 
 def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:

@@ -72,11 +72,24 @@ def stack_labels(parts: list[np.ndarray]) -> np.ndarray:
     """Return the labels of all sequences one after the other."""
     filled = [part for part in parts if part.size]
     labels = np.concatenate(filled) if filled else np.empty(0)
+    for part in filled:
+        # Types of integers that have no other in common become floats.
+        if labels.dtype.kind == "f" and part.dtype.kind in "iu" and _is_long(part):
+            raise ValueError(
+                "y has labels of different types of numbers in its sequences, which would become "
+                f"floats, and {part.max()} is too long for them: pass all in one type of integers, "
+                "or as strings."
+            )
     try:
         check_classification_targets(labels)
     except ValueError as error:
         raise ValueError(f"y must hold labels, no other numbers. {error}") from error
     return labels
+
+
+def _is_long(labels: np.ndarray) -> bool:
+    """Whether some of these whole numbers have more digits than floats."""
+    return bool(labels.max() > 2**53 or labels.min() < -(2**53))
 
 
 def warn_padding(sequences: Sequences, labels: np.ndarray) -> None:

@@ -207,9 +207,11 @@ def test_dates_and_durations_are_no_numbers():
         for model in (ScreenedSVC(), ScreenedRTLM(), PragamSVC()):
             with pytest.raises(ValueError, match="sample_weight must hold numbers, but has dates"):
                 model.fit(X, Y, sample_weight=times)
-    for model in (ScreenedSVC(), ScreenedLinearSVC(), ScreenedRTLM(), PragamSVC()):
-        with pytest.raises(ValueError, match="X must hold numbers, but has dates or durations"):
-            model.fit(frame, Y)
+    cells = [[day, 1.0] for day in days]
+    for table in (frame, frame.astype(object), cells, np.array(cells, dtype=object)):
+        for model in (ScreenedSVC(), ScreenedLinearSVC(), ScreenedRTLM(), PragamSVC()):
+            with pytest.raises(ValueError, match="X must hold numbers, but has dates or durations"):
+                model.fit(table, Y)
 
     # Of what a function compares, it says itself what it is.
     def kernel(one, other):

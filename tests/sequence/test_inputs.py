@@ -362,6 +362,11 @@ def test_lists_of_arrow_are_read():
             [pd.array([1, None], "Int64")],
             "label for each row, got nan at position 1",
         ),
+        (
+            [[[0.0]] * 2] * 2,
+            [np.array([1, 2], np.uint64), np.array([3, 2**60 + 1])],
+            f"become floats, and {2**60 + 1} is too long for them",
+        ),
     ],
 )
 def test_what_is_no_list_or_no_label_is_named(X, y, message):
