@@ -190,7 +190,8 @@ class ScreenedSVC(BaseSVC):
     estimated to be cheaper, for narrow data or large C. A free intercept takes proximal point steps
     around either. Other kernels have working sets, each solved by SMO and Newton's method. Kernel
     values that do not fit into `cache_size` are recomputed. Matrices of low rank on which that is
-    slow are factored.
+    slow are factored. One-vs-one with the linear kernel goes by kernel values up to 2,000 samples
+    if no two classes have more than 400.
 
     With an RBF or polynomial kernel, the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000
     of two classes, are solved in one compiled call by SMO and Newton's method in double precision,
