@@ -45,9 +45,11 @@ def refuse_times(values: Any, name: str) -> None:
 
 def _is_time(kind: Any) -> bool:
     """Whether a type of NumPy, pandas, polars or Arrow is that of dates or durations."""
-    temporal = getattr(kind, "is_temporal", None)
-    named = str(kind).startswith(("timestamp", "date32", "date64", "time32", "time64", "duration"))
-    return getattr(kind, "kind", "") in ("m", "M") or bool(temporal and temporal()) or named
+    if hasattr(kind, "kind"):
+        return kind.kind in ("m", "M")
+    if temporal := getattr(kind, "is_temporal", None):
+        return bool(temporal())
+    return str(kind).startswith(("timestamp", "date32", "date64", "time32", "time64", "duration"))
 
 
 def _may_hold_objects(values: Any, kinds: list) -> bool:

@@ -274,9 +274,7 @@ def _text(source, encoding: str) -> str:
         raise ValueError(
             f"source must be in encoding={encoding!r}, but it is not: {error}. {_hint(given)}"
         ) from error
-    if given.startswith(b"\xef\xbb\xbf") and not text.startswith("\ufeff") and (
-        text.startswith("\u00ef")
-    ):  # fmt: skip
+    if given.startswith(b"\xef\xbb\xbf") and text.startswith("\u00ef"):
         raise ValueError(
             f"source must be in encoding={encoding!r}, but it has the mark of encoding='utf-8'."
         )

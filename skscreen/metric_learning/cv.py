@@ -198,7 +198,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         scorer = check_scoring(classifier, self.scoring)
         fixed = {"n_neighbors": counts[0], "relative_lam": self._is_relative, "unlabelled": None}
         model = model_of_folds(self, ScreenedRTLM, **fixed)
-        path = partial(_follow_fold, model, classifier, counts, grid, X)
+        path = partial(_solve_fold, model, classifier, counts, grid, X)
         several = isinstance(self.n_neighbors, list | tuple)
         values: dict[str, Sequence] = {"n_neighbors": counts} if several else {}
         values["lam"] = grid.tolist()
@@ -264,7 +264,7 @@ def _grid(lams) -> np.ndarray:
     return positive_values("lams", lams, "a number of values, or a list")[::-1]
 
 
-def _follow_fold(
+def _solve_fold(
     model: ScreenedRTLM, classifier: BaseEstimator, counts: list[int | None], lams: np.ndarray,
     samples, training, weights, validation,
 ) -> Iterator[FoldResult]:  # fmt: skip

@@ -156,7 +156,7 @@ class SearchOverC(BaseSVM):
     def _search(self, grid: dict, X, y, splits, sample_weight, tasks: Tasks) -> Start:
         """Score the grid; return the start of the first fold for the chosen values."""
         model = model_of_folds(self, self._kind)
-        scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, grid)
+        scorer, path = check_scoring(model, self.scoring), partial(_solve_fold, model, grid)
         best, failed, start = score_folds(
             self, model, path, scorer, X, y, splits, sample_weight, tasks, grid
         )
@@ -235,7 +235,7 @@ def _of_all(
     return out
 
 
-def _follow_fold(model, grid: dict[str, list], training, weights, X_val) -> Iterator[FoldResult]:
+def _solve_fold(model, grid: dict[str, list], training, weights, X_val) -> Iterator[FoldResult]:
     """Solve one fold along paths over C, one for each value of the others; see `FoldPath`."""
     # Folds may be threads.
     model, last = clone(model), None
@@ -244,7 +244,7 @@ def _follow_fold(model, grid: dict[str, list], training, weights, X_val) -> Iter
     for point in product(*(grid[name] for name in names)):
         model.set_params(**dict(zip(names, point, strict=True)))
         problem = build(model, training[0], training[1], weights, shared=shared)
-        last = yield from _follow_path(model, problem, grid["C"], X_val, last)
+        last = yield from _solve_path(model, problem, grid["C"], X_val, last)
         # The next kernel matrix reuses the memory of this one.
         del problem
 
@@ -277,7 +277,7 @@ def _scores_on_path(
     return out
 
 
-def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None):
+def _solve_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None):
     """Solve for one C after another, from `before`, that for another gamma; return the first."""
     division = problem.division
     places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]

@@ -42,3 +42,11 @@ def test_a_fit_passes_few_files_and_functions(n, n_classes, most_files, most_fun
     X = rng.normal(size=(n, 5)) + y[:, None]
     files, functions = passed(ScreenedSVC(tol=1e-3), X, y)
     assert len(files) <= most_files and len(functions) <= most_functions
+
+
+def test_small_linear_problems_prepare_no_rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 150)
+    files, functions = passed(ScreenedSVC(kernel="linear"), rng.normal(size=(150, 5)), y)
+    assert not any("linear" in Path(name).parts for name in files)
+    assert len(functions) <= 56
