@@ -275,6 +275,9 @@ def test_matrices_and_galleries_that_would_be_read_as_others():
     assert mean_average_precision(frames[0], ordered) == mean_average_precision(alike, D)
     with pytest.raises(ValueError, match="gallery holds the queries themselves"):
         cmc_at_k(Z, labels, 1, gallery=(Z, labels))
+    more = np.vstack([Z, Z + 0.5]), np.tile(labels, 2)
+    with pytest.warns(UserWarning, match="gallery has an item equal to each of the queries"):
+        assert cmc_at_k(Z, labels, 1, gallery=more) == 1.0
     queries, gallery = (
         pd.DataFrame(Z, columns=list("abc")),
         pd.DataFrame(Z + 1, columns=list("cba")),

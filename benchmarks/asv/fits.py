@@ -58,6 +58,10 @@ JOBS = {
         intercept="penalised",
     ).objectives[-1],
     "linear, iris": lambda d: sk.ScreenedLinearSVC().fit(d.iris, d.kinds),
+    "linear kernel, iris": lambda d: sk.ScreenedSVC(kernel="linear").fit(d.iris, d.kinds),
+    "linear kernel, ten classes": lambda d: sk.ScreenedSVC(kernel="linear").fit(
+        d.digits[:300], d.ten[:300]
+    ),
     "RBF": lambda d: sk.ScreenedSVC(10.0).fit(d.X[:6000], d.y[:6000]),
     "RBF, ten classes": lambda d: sk.ScreenedSVC(10.0).fit(d.digits, d.ten),
     "RBF, path": lambda d: sk.svc_path(

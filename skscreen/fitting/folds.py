@@ -149,9 +149,16 @@ def score_folds(
     first = np.unravel_index(np.nanargmax(table.T), table.T.shape)[::-1]
     best = int(np.ravel_multi_index(first, shape))
     search.scores_ = scores.reshape(len(scores), *shape)
-    search.cv_results_ = _results(grid, folds, scores, counted)
-    search.best_index_, search.n_splits_ = best, len(splits)
-    search.best_score_, search.best_params_ = float(means[best]), search.cv_results_["params"][best]
+    # Rows as `GridSearchCV` has them: the first parameter by name varies slowest.
+    names = sorted(grid)
+    axes = [list(grid).index(name) for name in names]
+    order = np.arange(means.size).reshape(shape).transpose(axes).ravel()
+    search.cv_results_ = _results(
+        {name: grid[name] for name in names}, folds, scores, counted, order
+    )
+    row = int(np.flatnonzero(order == best)[0])
+    search.best_index_, search.n_splits_ = row, len(splits)
+    search.best_score_, search.best_params_ = float(means[best]), search.cv_results_["params"][row]
     starts = folds[0].starts
     return best, failed, starts[best] if starts else None
 
@@ -182,17 +189,20 @@ def _tell_of_errors(errors: list[ValueError | None]) -> None:
             )
 
 
-def _results(grid: dict, folds: list[_Fold], scores: np.ndarray, counted: list[bool]) -> dict:
-    """Return `cv_results_` as `GridSearchCV` has it."""
+def _results(
+    grid: dict, folds: list[_Fold], scores: np.ndarray, counted: list[bool], order: np.ndarray
+) -> dict:
+    """Return `cv_results_` as `GridSearchCV` has it; `order` are places of its rows in scores."""
     params = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     known = [fold for fold in folds if fold.error is None]
     out: dict[str, Any] = {}
     for name in ("fit", "score"):
-        times = np.array([getattr(fold, f"{name}_times") for fold in known])
+        times = np.array([getattr(fold, f"{name}_times") for fold in known])[:, order]
         out |= {f"mean_{name}_time": times.mean(axis=0), f"std_{name}_time": times.std(axis=0)}
     for name in grid:
         out[f"param_{name}"] = np.ma.array([point[name] for point in params])
     out["params"] = params
+    scores = scores[:, order]
     out |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
     means = scores[counted].mean(axis=0)
     out |= {"mean_test_score": means, "std_test_score": scores[counted].std(axis=0)}
@@ -240,7 +250,7 @@ def _score_fold(
         if step is None:
             return fold
         solved = time.perf_counter()
-        fold.scores.append(_number(scorer(step.model, step.X, y_val, **weighted)))
+        fold.scores.append(_score(scorer, step, y_val, weighted))
         fold.fit_times.append(solved - began)
         fold.score_times.append(time.perf_counter() - solved)
         fold.failed += step.failed
@@ -248,8 +258,20 @@ def _score_fold(
             fold.starts.append(step.start)
 
 
-def _number(score: Any) -> float:
-    """Return what a scorer gave as a number."""
+def _score(scorer: Callable, step: FoldResult, y: Any, weighted: dict) -> float:
+    """Return the score of a fitted model."""
+    try:
+        score = scorer(step.model, step.X, y, **weighted)
+    except (AttributeError, ValueError) as error:
+        # So scikit-learn says that areas of more than two classes take probabilities.
+        asks = "predict_proba" in str(error) or "multi_class must be in" in str(error)
+        if not (asks and hasattr(step.model, "probability")):
+            raise
+        raise ValueError(
+            "scoring needs probabilities, which a search along paths does not have; a slower one "
+            f"does: GridSearchCV({type(step.model).__name__}(probability=True), ..., "
+            "scoring=...), of more than two classes with 'roc_auc_ovr' for 'roc_auc'."
+        ) from error
     found = as_floats(score)
     if found is None or found.size != 1:
         raise TypeError(

@@ -44,9 +44,9 @@ def remembered(model: Any, compute: Callable[..., Any]) -> Any:
     known = vars(model)
     if "_trained_on" not in known:
         raise AttributeError(
-            "screened_ needs the training data, which a copy of an estimator, and one that was "
-            "fitted on comparisons other than triplets, with weights of these or with a graph, do "
-            "not have."
+            "screened_ needs the training data, which a copy of an estimator, as from a file, does "
+            "not have: fit it again. Of metrics those learned from pairs or quadruplets, from "
+            "weighted comparisons or with a graph never have it."
         )
     if "_screened" not in known:
         as_fitted = copy.copy(model).set_params(**known["_trained_as"])

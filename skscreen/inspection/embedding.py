@@ -156,8 +156,14 @@ class EmbeddingDisplay(Display):
                 continue
             count = len(values) if isinstance(values, Sized) else "no"
             if count != len(points):
+                hint = ""
+                if count == len(points) - 1 and not getattr(estimator, "compared_", [True])[0]:
+                    hint = (
+                        " Numbers in X begin at 1, so that the first point is of no object: fit "
+                        f"with objects=range(1, {len(points)})."
+                    )
                 raise ValueError(
-                    f"`{label}` has {count} entries, but there are {len(points)} objects."
+                    f"`{label}` has {count} entries, but there are {len(points)} objects.{hint}"
                 )
         classes = None if classes is None else checked_classes(classes, "classes")
         if reference is not None:

@@ -32,9 +32,9 @@ _SYMBOLS = {"lam": "λ", "C": "C"}
 class ScreeningDisplay(Display):
     """Show the screening rates along a regularisation path.
 
-    One line shows the share of the items (triplets or samples) that were decided by the solution at
-    the previous λ or C, the other the share that were decided when the solve ended. λ decreases,
-    and C increases, from left to right.
+    One line shows the share of the items (comparisons, samples or features) that were decided by
+    the solution at the previous λ or C, the other the share that were decided when the solve ended.
+    λ decreases, and C increases, from left to right.
 
     Use :meth:`from_path` to create it; or :meth:`from_screenings`, where the first line shows the
     share without a loss, and the other all that is decided.
@@ -49,6 +49,8 @@ class ScreeningDisplay(Display):
         Rates at the end of the solve, in [0, 1]. NaN leaves a gap in the line.
     parameter : {"lam", "C"}, default="lam"
         What `lams` are.
+    items : str, default=None
+        What is screened. None: comparisons along λ, and samples along C.
     legend : tuple of str, default=("path rule, at the start", "end of the solve")
         What the legend says of the two lines.
 
@@ -72,6 +74,7 @@ class ScreeningDisplay(Display):
     path_rates: np.ndarray
     rates: np.ndarray
     parameter: str = "lam"
+    items: str | None = None
     legend: tuple[str, str] = ("path rule, at the start", "end of the solve")
 
     @classmethod
@@ -99,7 +102,11 @@ class ScreeningDisplay(Display):
         lams, parameter = _values(path)
         names = ("path_rates", "rates")
         first, last = (_along_path(getattr(path, name), lams, f"path.{name}") for name in names)
-        return cls(lams=lams, path_rates=first, rates=last, parameter=parameter).plot(ax=ax)
+        penalty = getattr(getattr(path, "model", None), "penalty", "l2")
+        return cls(
+            lams=lams, path_rates=first, rates=last, parameter=parameter,
+            items="features" if penalty == "l1" else None,
+        ).plot(ax=ax)  # fmt: skip
 
     @classmethod
     def from_screenings(cls, screenings: Sequence[Any], *, ax: Axes | None = None) -> Self:
@@ -166,8 +173,8 @@ class ScreeningDisplay(Display):
         # Rates of 0 and 1 are common, and the frame must not hide half of the line.
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
-        of = "samples" if self.parameter == "C" else "comparisons"
-        ax.set_ylabel(f"Screening rate (% of {of})")
+        items = self.items or ("samples" if self.parameter == "C" else "comparisons")
+        ax.set_ylabel(f"Screening rate (% of {items})")
         legend_above(ax)
 
 

@@ -231,8 +231,13 @@ def ceiling_of(votes: Votes) -> NoiseCeiling:
         sources = np.bincount(pairs[:, 0])
     repeated = sources >= 2
     if not repeated.any():
-        who = "by at least two groups" if votes.groups is not None else "at least twice"
-        raise ValueError(f"X must have questions that were answered {who}, got none.")
+        who = (
+            "by two participants in groups or more" if votes.groups is not None else "twice or more"
+        )
+        raise ValueError(
+            f"X must have questions that were answered {who}, got none: without repeated questions "
+            "there is no ceiling."
+        )
     used = repeated[votes.questions]
     totals, options = totals[used], votes.options[used]
     others = table[votes.questions[used]] - own[used]

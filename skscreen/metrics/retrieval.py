@@ -346,6 +346,7 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
     # Sorted by R, so that the rows of a block have about the same length.
     rows = np.flatnonzero(used)
     rows = rows[np.argsort(n_relevant[rows], kind="stable")]
+    themselves_found = gallery is not None
     # The place of each query among the items, at which it is not its own neighbour.
     places = np.searchsorted(ranked, rows) if gallery is None else None
     step = queries_at_once(len(items))
@@ -355,7 +356,15 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
         n = n_relevant[some]
         last = n.max() if k == "r" else k or len(items) - (gallery is None)
         near = _nearest(Z[some], items, themselves, int(last))
-        yield _cut(n, items_codes[near] == codes[some][:, None], k)
+        hits = items_codes[near] == codes[some][:, None]
+        are_items = bool(hits[:, 0].all()) and np.array_equal(items[near[:, 0]], Z[some])
+        themselves_found = themselves_found and are_items
+        yield _cut(n, hits, k)
+    if themselves_found:
+        warn_user(
+            "gallery has an item equal to each of the queries, which counts as found: leave the "
+            "queries out of gallery."
+        )
 
 
 def queries_at_once(n_items: int) -> int:

@@ -11,7 +11,7 @@ from sklearn.utils import check_scalar, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import is_missing
+from skscreen.core.inputs import is_missing, is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget, keeps_arguments
@@ -111,7 +111,14 @@ def read_sequences(model: ChainClassifier, X: Any) -> Sequences:
     check_is_fitted(model)
     parts = list_of_sequences(X)
     check_names(model, parts, reset=False)
-    return check_sequences(parts, model.n_features_in_)
+    sequences = check_sequences(parts, model.n_features_in_)
+    if is_sparse(sequences.X) and sequences.X.shape[0] and not sequences.X.nnz:
+        # What a vectoriser makes of dicts in which it knows no feature.
+        warn_user(
+            "X has no feature at any position, so that all labels are those of the constants: make "
+            "the features of new sequences as those of the fit were made."
+        )
+    return sequences
 
 
 def begin_fit(

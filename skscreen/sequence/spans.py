@@ -123,7 +123,8 @@ def _read(tag, scheme: str | None, name: str) -> tuple[str, str]:
     ):  # fmt: skip
         advice = ""
         if scheme is None and prefix in ("L", "U"):
-            advice = " For L and U pass scheme='BILOU'."
+            scorer = "make_scorer(span_f1, scheme='BILOU')"
+            advice = f" For L and U pass scheme='BILOU', as a scorer {scorer}."
         tags = ", ".join(f"'{p}-type'" for p in sorted(allowed - {"O"}))
         raise ValueError(f"{name} must be 'O' or one of {tags}, got {tag!r}.{advice}")
     # Hyphens at the ends of a type count with a scheme for nothing, as in seqeval.

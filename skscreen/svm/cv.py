@@ -80,8 +80,9 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
     best_score_ : float
         Mean score over the folds for `C_` and `gamma_`.
     best_params_, best_index_, cv_results_, n_splits_
-        As in `GridSearchCV`; the second and third not with `certify`. A fold that cannot be learned
-        from, as with a single class, has scores NaN and does not count.
+        As in `GridSearchCV` over `Cs_` and `gammas_`, C outermost; the second and third not with
+        `certify`. A fold that cannot be learned from, as with a single class, has scores NaN and
+        does not count.
     best_estimator_ : ScreenedSVC
         Fitted to all samples with the chosen values. Only with `refit`.
     screened_ : SampleScreening
@@ -198,7 +199,7 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
     best_score_ : float
         Mean score over the folds for the chosen values.
     best_params_, best_index_, cv_results_, n_splits_
-        As in `GridSearchCV`.
+        As in `GridSearchCV` over `Cs_`, `epsilons_` and `gammas_`, C outermost.
     best_estimator_ : ScreenedSVR
         Fitted to all samples with the chosen values. Only with `refit`.
     support_, support_vectors_, dual_coef_, coef_, intercept_, n_support_

@@ -114,3 +114,8 @@ def test_an_embedding_of_zeros_has_a_bootstrap():
     assert np.isfinite(fitted.bootstrap(2).points).all()
     with pytest.raises(ValueError, match="objects names 1 objects that are not known"):
         next_queries(fitted, 2, objects=[-1])
+
+
+def test_a_bootstrap_is_printed_in_a_line():
+    found = fitted(300).bootstrap(3, random_state=0)
+    assert repr(found) == "Bootstrap(3 maps of 15 objects in 2 dimensions)"

@@ -152,7 +152,7 @@ def test_participants_are_not_in_two_folds():
     scores = embedding_dimension_test(turned, [1, 2], cv=7, groups=people, random_state=0).scores_
     assert scores.shape == (2, 7)
     assert np.sort(scores[1])[0] < 0.3 < 0.7 < np.sort(scores[1])[1]
-    with pytest.raises(ValueError, match="cv must be at most the number of groups, 7"):
+    with pytest.raises(ValueError, match="participants in groups, 7, got 8: pass cv=7"):
         embedding_dimension_test(ROWS, [1, 2], cv=8, groups=people)
     with pytest.raises(ValueError, match="groups must have one participant for each of the 1200"):
         embedding_dimension_test(ROWS, [1, 2], groups=people[1:])

@@ -453,3 +453,15 @@ def test_the_scale_of_quadruplets_is_that_of_a_probit_model():
     scale = DifferenceScaling(reg=1e-9).fit(rows, upper.astype(int))
     assert_array_equal(scale.objects_, np.arange(1, 10))
     assert_allclose(scale.scale_[1:] / scale.noise_, found, rtol=1e-3, atol=1e-3)
+
+
+def test_which_column_a_code_stands_for_is_not_guessed():
+    """Keys v, b, n for left, middle, right: in alphabetical order they would give a wrong map."""
+    keys = np.array(list("vbn"))[np.random.default_rng(0).integers(3, size=len(SHOWN))]
+    with pytest.raises(ValueError, match=r"map\(\{'b': \?, 'n': \?, 'v': \?\}\) with 0, 1, 2"):
+        OrdinalEmbedding(loss="oddoneout").fit(SHOWN, keys)
+
+
+def test_the_name_of_a_file_is_no_table():
+    with pytest.raises(ValueError, match=r"read the file first, .*pandas.read_csv\('odd.csv'\)"):
+        OrdinalEmbedding().fit("odd.csv")

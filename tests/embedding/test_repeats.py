@@ -73,7 +73,7 @@ def test_choices_of_the_odd_one_out():
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        ([[0, 1, 2], [1, 2, 0]], {}, "answered at least twice, got none"),
+        ([[0, 1, 2], [1, 2, 0]], {}, "answered twice or more, got none"),
         (sparse.csr_array(np.eye(2, 4)), {}, "none of its 2 rows does"),
         ([[0, 1, 2], [0, 1, 2]], {"y": [1.5, 2.5]}, "y must hold whole numbers"),
         ([[0, 1], [0, 1]], {}, "X must have 3 columns"),
@@ -130,7 +130,7 @@ def test_weights_and_participants_by_hand(grouped):
 def test_somebody_alone_is_no_ceiling():
     rows = [[0, 1, 2]] * 3 + [[1, 0, 2]]
     assert noise_ceiling(rows).agreement == 1.0
-    with pytest.raises(ValueError, match="answered by at least two groups"):
+    with pytest.raises(ValueError, match="answered by two participants in groups"):
         noise_ceiling(rows, groups=["a", "a", "a", "b"])
     with pytest.raises(ValueError, match="sample_weight must be one number for each of 4 rows"):
         noise_ceiling(rows, sample_weight=[1.0])

@@ -462,3 +462,12 @@ def test_the_bootstrap_of_a_scale_has_regions():
         display.ellipses[1:, 0, 0] ** 2,
         drawn.scales[:, 1:].var(axis=0, ddof=1) * stats.chi2.ppf(0.95, 1),
     )
+
+
+def test_names_of_objects_whose_numbers_begin_at_1():
+    rows = make_triplets(POINTS, 400, random_state=0) + 1
+    model = OrdinalEmbedding(random_state=0).fit(rows)
+    with pytest.raises(ValueError, match=r"begin at 1, .* fit with objects=range\(1, 7\)"):
+        EmbeddingDisplay.from_estimator(model, names=NAMES)
+    model = OrdinalEmbedding(random_state=0, objects=range(1, 7)).fit(rows)
+    assert len(EmbeddingDisplay.from_estimator(model, names=NAMES).points) == 6

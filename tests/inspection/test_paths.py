@@ -242,3 +242,11 @@ def test_gaps_have_no_holes(path):
 def test_what_is_no_path(display):
     with pytest.raises(TypeError, match=r"`path` must be what rtlm_path, .* got int"):
         display.from_path(3)
+
+
+def test_an_l1_penalty_screens_features():
+    data, labels = load_wine(return_X_y=True)
+    path = svc_path(scale(data), labels == 1, [0.01, 0.1], penalty="l1")
+    assert ScreeningDisplay.from_path(path).ax_.get_ylabel() == "Screening rate (% of features)"
+    path = svc_path(scale(data), labels == 1, [0.01, 0.1])
+    assert ScreeningDisplay.from_path(path).ax_.get_ylabel() == "Screening rate (% of samples)"

@@ -465,3 +465,14 @@ def test_columns_selected_by_name_need_no_others(frame):
             model.predict([table[["n"]] for table in tables])
         with pytest.raises(ValueError, match=r"These are the columns of X\[1\]"):
             model.predict([tables[0], *fewer[1:]])
+
+
+def test_features_that_the_fit_did_not_make_are_a_warning():
+    words = [[{"word": w} for w in "a b c a".split()], [{"word": w} for w in "b a".split()]]
+    tags = [list("xyxx"), list("yx")]
+    model = make_pipeline(SequenceTransformer(DictVectorizer()), ChainCRF()).fit(words, tags)
+    with pytest.warns(UserWarning, match="X has no feature at any position"):
+        model.predict([[{"text": "a"}, {"text": "b"}]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict([[{"text": "a"}, {"word": "b"}]])

@@ -450,6 +450,14 @@ def test_a_fold_of_one_class_has_no_scores_and_is_named():
         ScreenedSVCCV([0.1, 1.0], cv=cv[:1]).fit(X, y)
 
 
+def test_scores_of_probabilities_say_what_has_them():
+    X, y = data("wine")
+    for scoring in ("neg_log_loss", "roc_auc", "roc_auc_ovr"):
+        with pytest.raises(ValueError, match=r"GridSearchCV\(ScreenedSVC\(probability=True\)"):
+            ScreenedSVCCV([0.1, 1.0], cv=3, scoring=scoring).fit(X, y)
+    assert ScreenedSVCCV([0.1, 1.0], cv=3, scoring="roc_auc").fit(X, y == 1).best_score_ > 0.9
+
+
 def test_what_grid_search_has():
     X, y = data("wine")
     grid = {"gamma": [0.01, "scale"], "C": [0.1, 1.0, 10.0]}
@@ -457,10 +465,11 @@ def test_what_grid_search_has():
     peer = GridSearchCV(ScreenedSVC(), grid, cv=3).fit(X, y)
     assert own.n_splits_ == peer.n_splits_ == 3
     assert set(own.cv_results_) == set(peer.cv_results_)
-    where = [own.cv_results_["params"].index(point) for point in peer.cv_results_["params"]]
+    assert own.cv_results_["params"] == peer.cv_results_["params"]
     for name in ("split1_test_score", "mean_test_score", "std_test_score", "rank_test_score"):
-        assert_allclose(own.cv_results_[name][where], peer.cv_results_[name])
-    assert_array_equal(own.cv_results_["param_C"][where], peer.cv_results_["param_C"])
+        assert_allclose(own.cv_results_[name], peer.cv_results_[name])
+    assert_array_equal(own.cv_results_["param_C"], peer.cv_results_["param_C"])
+    assert own.best_index_ == peer.best_index_ and list(own.best_params_) == ["C", "gamma"]
     assert own.cv_results_["params"][own.best_index_] == own.best_params_
     assert own.cv_results_["mean_test_score"][own.best_index_] == own.best_score_
     assert own.cv_results_["rank_test_score"][own.best_index_] == 1

@@ -8,12 +8,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, LinearSVC
 from svm_reference import expect_right, margins_at, optimum
 
-from skscreen import ScreenedLinearSVC, screen_samples
+from skscreen import PragamSVC, ScreenedLinearSVC, ScreenedSVC, screen_samples
 
 CANCER = load_breast_cancer(return_X_y=True)
 X, LABELS = scale(CANCER[0])[::4], CANCER[1][::4]
@@ -154,3 +155,21 @@ def test_class_weights_that_differ_from_problem_to_problem_are_refused():
     two = y < 2
     reference = LinearSVC(class_weight=factors, loss="hinge", tol=1e-8).fit(Z[two], y[two])
     assert screen_samples(Z[two], y[two], 1.1, reference=reference).rate_ > 0.5
+
+
+def test_whether_another_estimator_penalises_the_intercept_is_not_guessed():
+    """PragamSVC does not: with bounds of a penalised intercept margins would lie outside them."""
+    classes = (np.arange(300) % 10 == 0).astype(int)
+    A = np.random.default_rng(1).normal(size=(300, 2)) + 2.5 * classes[:, None]
+    reference = PragamSVC(C=0.05, tol=1e-6).fit(A, classes)
+    with pytest.raises(ValueError, match=r"intercept must be named .* PragamSVC: 'free'"):
+        screen_samples(A, classes, 0.065, reference=reference)
+    found = screen_samples(A, classes, 0.065, reference=reference, intercept="free")
+    exact = ScreenedSVC(0.065, kernel="linear", tol=1e-12).fit(A, classes)
+    margins = (2 * classes - 1) * exact.decision_function(A)
+    assert np.all((found.bounds_[:, 0] <= margins) & (margins <= found.bounds_[:, 1]))
+    with pytest.raises(ValueError, match=r"intercept must be named .* LogisticRegression"):
+        screen_samples(A, classes, 0.065, reference=LogisticRegression().fit(A, classes))
+    none = PragamSVC(C=0.05, fit_intercept=False).fit(A, classes)
+    named = screen_samples(A, classes, 0.065, reference=none, intercept="none")
+    assert_array_equal(screen_samples(A, classes, 0.065, reference=none).codes_, named.codes_)

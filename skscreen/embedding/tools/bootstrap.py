@@ -37,6 +37,10 @@ class Bootstrap(NamedTuple):
     points: np.ndarray
     left_out: np.ndarray
 
+    def __repr__(self) -> str:
+        n_samples, n_objects, n_components = self.points.shape
+        return f"Bootstrap({n_samples} maps of {n_objects} objects in {n_components} dimensions)"
+
 
 class Sample(NamedTuple):
     """A bootstrap, and what was learned on the way."""

@@ -206,7 +206,10 @@ def _folds(answers: Answers, groups, n_rows: int, cv: int, n_repeats: int, rng) 
     codes = read_groups(groups, n_rows)[answers.trials]
     n_groups = len(np.unique(codes))
     if n_groups < cv:
-        raise ValueError(f"cv must be at most the number of groups, {n_groups}, got {cv}.")
+        raise ValueError(
+            f"cv must be at most the number of participants in groups, {n_groups}, got {cv}: pass "
+            f"cv={n_groups}, or fewer."
+        )
     return [
         fold
         for _ in range(n_repeats)

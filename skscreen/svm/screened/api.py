@@ -15,6 +15,7 @@ from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest
+from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.problem import (
     divided_as,
     has_free_intercept,
@@ -101,7 +102,7 @@ def screen_samples(
         `kernel` has to be named, and others have the defaults of `ScreenedSVC`.
     intercept : {"penalised", "free", "none"}, optional
         "free" as in `SVC`, "penalised" as in `LinearSVC`, "none" for b = 0. By default that of the
-        reference; for dual variables and weights it has to be named.
+        reference; for dual variables, weights and other estimators it has to be named.
     tests : {"intersection", "ball1", "ball2", "gap"}, default="intersection"
         What bounds the margins. "ball1" and "ball2" are BT1 and BT2 of the paper, for references of
         any accuracy; "intersection" is IT, the region that both have in common. "ball2" alone
@@ -174,6 +175,11 @@ def screen_samples(
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
     mode = settings.pop("intercept", None)
+    if mode is None and isinstance(reference, BaseEstimator):
+        raise ValueError(
+            f"intercept must be named for a reference of type {type(reference).__name__}: 'free' "
+            "if it does not penalise the intercept, as PragamSVC, 'penalised' if it does, 'none'."
+        )
     if mode is None or "kernel" not in settings:
         raise ValueError(
             "kernel and intercept must be named where reference is no estimator; for SVC: "
@@ -234,9 +240,12 @@ def _of_reference(reference) -> dict:
     is_linear = "kernel" not in known
     out["kernel"] = known.get("kernel", "linear")
     out.setdefault("loss", "hinge")
-    # What fits no kernel is free in SVC and penalised in LinearSVC.
-    mode = known.get("intercept", "penalised" if is_linear else "free")
-    out["intercept"] = mode if known.get("fit_intercept", True) else "none"
+    if not known.get("fit_intercept", True):
+        out["intercept"] = "none"
+    elif "intercept" in known or not is_linear:
+        out["intercept"] = known.get("intercept", "free")
+    elif isinstance(reference, LinearSVC | ScreenedLinearSVC):
+        out["intercept"] = "penalised"
     by_default = "ovr" if is_linear else "ovo"
     out["multi_class"] = known.get("multi_class", by_default)
     if out["multi_class"] == "crammer_singer":

@@ -176,8 +176,13 @@ def _hint_of_codes(y: Table, table: Table, options: list[int]) -> str:
             f" If it holds codes of two options, pass y == {codes[0]!r} if {codes[0]!r} says that "
             f"an answer is as its row of X says, y == {codes[1]!r} if {codes[1]!r} does."
         )
-    places = dict(zip(codes, options, strict=True))
-    return f" If it holds codes of columns, pass their numbers: pandas.Series(y).map({places})."
+    # Which code is which column nobody can tell: an order of ours, if copied, gives a wrong map.
+    places = ", ".join(f"{code!r}: ?" for code in codes)
+    shown = ", ".join(map(str, options))
+    return (
+        f" If it holds codes of columns, pass their numbers, pandas.Series(y).map({{{places}}}) "
+        f"with {shown} in the places of the question marks."
+    )
 
 
 def _surely_chosen(y: Table, table: Table, options: list[int]) -> bool:

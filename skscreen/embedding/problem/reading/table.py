@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from numbers import Integral, Number
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,11 @@ def read_table(
 
 def _rows_of(X: Any, input_name: str) -> Any:
     """Return rows in a list where X holds them in another way; refuse what has no rows in order."""
+    if isinstance(X, str | bytes | PathLike):
+        raise ValueError(
+            f"{input_name} must be a table, got {X!r}: read the file first, for instance with "
+            f"pandas.read_csv({X!r})."
+        )
     # Tables of Arrow have the cells in `columns`, not the labels.
     if hasattr(X, "column_names") and hasattr(X, "to_pandas"):
         raise ValueError(
