@@ -29,7 +29,8 @@ One table a family, of what the scripts in `benchmarks/` printed. `make bench DA
 of them, which takes hours; each has the date of its own run. Losses are shown as wins are. Seconds
 are CPU seconds of one thread unless a section says otherwise, and what the first call in a process
 costs is not in them. All that was printed is attached to the release. Experiments with pages of
-their own: {doc}`/svc`, {doc}`/rtlm_paper`, {doc}`/embedding`, {doc}`/pragam`, {doc}`/distributed`.
+their own: [support vector machines](svc.md), [metrics](rtlm_paper.md), [embeddings](embedding.md),
+[Pragam](pragam.md), [clusters](distributed.md).
 
 """
 

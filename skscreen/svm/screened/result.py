@@ -31,8 +31,8 @@ class ReducedProblem:
     rows : ndarray of shape (m,)
         Undecided samples, as rows of X.
     linear_term : ndarray of shape (m,)
-        p_i = 1 - y_i sum_j C_j y_j K_ij over the samples j at their bound. In K is that of a
-        penalised intercept.
+        p_i = 1 - y_i sum_j C_j y_j K_ij over the samples j at their bound. K includes the constant
+        feature of a penalised intercept.
     caps : ndarray of shape (m,)
         C_i; infinite for the squared hinge.
     shifts : ndarray of shape (m,)
