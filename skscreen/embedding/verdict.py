@@ -57,7 +57,8 @@ def warn_misread(model: Any) -> None:
         f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
         "holds (response), and that all columns hold objects (columns)",
     )
-    if model.response_ == "count":
+    # Of votes for several options of a row the few are against the map as a rule.
+    if model.response_ == "count" and len(np.unique(answers.trials)) == len(answers.trials):
         _warn_rating(agree, answers.weights)
     # Where most of what is not chance agrees, answers are not misread.
     unclear = np.average(agree, weights=answers.weights) < chance + 0.6 * (1.0 - chance)

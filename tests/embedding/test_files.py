@@ -465,3 +465,13 @@ def test_which_column_a_code_stands_for_is_not_guessed():
 def test_the_name_of_a_file_is_no_table():
     with pytest.raises(ValueError, match=r"read the file first, .*pandas.read_csv\('odd.csv'\)"):
         OrdinalEmbedding().fit("odd.csv")
+
+
+def test_few_votes_beside_many_are_no_ratings():
+    """Votes for the other options of a row are few, and against the map, as a rule."""
+    shown, odd = trials_of(POINTS, 900, 0)
+    votes = np.random.default_rng(0).multinomial(5, [0.1, 0.2, 0.7], size=900)
+    shown = np.take_along_axis(shown, (odd[:, None] + [1, 2, 0]) % 3, axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OrdinalEmbedding(loss="oddoneout", random_state=0).fit(shown, votes)
