@@ -105,7 +105,7 @@ def draw_all(jobs: list[dict]) -> None:
 def bars(ax: Axes, jobs: list[dict]) -> None:
     """Draw two bars for each job, the peer's below ours, and what they took.
 
-    The longer of the two has the length 1: bars begin at 0, and 585 times need no logarithm.
+    The longer of the two has the length 1: bars begin at 0, and 685 times need no logarithm.
     """
     ax.set(xlim=(0.0, 1.5), ylim=(len(jobs) - 0.35, -0.6), xticks=[], yticks=[])
     for row, job in enumerate(jobs):
