@@ -346,7 +346,7 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
     # Sorted by R, so that the rows of a block have about the same length.
     rows = np.flatnonzero(used)
     rows = rows[np.argsort(n_relevant[rows], kind="stable")]
-    themselves_found = gallery is not None
+    are_items = gallery is not None
     # The place of each query among the items, at which it is not its own neighbour.
     places = np.searchsorted(ranked, rows) if gallery is None else None
     step = queries_at_once(len(items))
@@ -357,10 +357,9 @@ def _of_samples(queries, labels, k, gallery, junk) -> Iterator[Ranked]:
         last = n.max() if k == "r" else k or len(items) - (gallery is None)
         near = _nearest(Z[some], items, themselves, int(last))
         hits = items_codes[near] == codes[some][:, None]
-        are_items = bool(hits[:, 0].all()) and np.array_equal(items[near[:, 0]], Z[some])
-        themselves_found = themselves_found and are_items
+        are_items = are_items and hits[:, 0].all() and np.array_equal(items[near[:, 0]], Z[some])
         yield _cut(n, hits, k)
-    if themselves_found:
+    if are_items:
         warn_user(
             "gallery has an item equal to each of the queries, which counts as found: leave the "
             "queries out of gallery."
