@@ -54,6 +54,18 @@ def test_any_weights_are_a_sound_reference(intercept, loss):
     assert best > (0.9 if loss == "hinge" else 0.5)
 
 
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_weights_of_a_large_C_decide_most_samples(intercept):
+    """Many samples are near the kink of an optimum: their dual variables have to be found."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(2000, 30))
+    y = Z[:, 0] + 0.8 * rng.normal(size=2000) > 0.0
+    fit = ScreenedSVC(100.0, kernel="linear", tol=1e-9, intercept=intercept).fit(Z, y)
+    known = fit.coef_, fit.intercept_
+    found = screen_samples(Z, y, 110.0, reference=known, kernel="linear", intercept=intercept)
+    assert found.rate_ > 0.8
+
+
 def test_weights_of_several_problems_are_those_of_estimators():
     Z, y = WINE
     for model in (ScreenedLinearSVC(0.09, loss="hinge"), SVC(C=0.09, kernel="linear")):
@@ -64,7 +76,7 @@ def test_weights_of_several_problems_are_those_of_estimators():
         weights = model.coef_, model.intercept_
         found = screen_samples(Z, y, 0.1, reference=weights, **named)
         same = screen_samples(Z, y, 0.1, reference=model)
-        assert found.rate_ == pytest.approx(same.rate_, abs=0.05) and found.rate_ > 0.4
+        assert found.rate_ >= same.rate_ - 0.05 and found.rate_ > 0.4
         assert not np.any((found.codes_ != same.codes_) & (found.codes_ != 0) & (same.codes_ != 0))
 
 

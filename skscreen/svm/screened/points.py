@@ -8,16 +8,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import numpy as np
-from scipy.optimize import minimize
 
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import WIDER
-from skscreen.samples.intercept import balance
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.path_solver import Samples
 from skscreen.svm.solvers.hinge import HingeTerms
-
-_LBFGS = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5000}
+from skscreen.svm.solvers.linear.solve import solve_linear
 
 
 class Duals(NamedTuple):
@@ -124,49 +122,15 @@ def duals_for(
     """Return dual variables for weights: those of squared hinges, or with a small duality gap.
 
     Of hinges those away from the kink are known, and those of 1,000 samples nearest to it are
-    improved by a few steps of L-BFGS-B. With `signs` (n,) the intercept is free: it is the best one
-    for these weights, and the dual variables are balanced.
+    solved for. With `signs` (n,) the intercept is free, and the dual variables are balanced.
     """
     margins = samples.margins(w)
-    b = HingeTerms(losses, signs).best_intercept(margins)
-    short = losses.short(margins, b, signs)
+    short = losses.short(margins, HingeTerms(losses, signs).best_intercept(margins), signs)
     alpha = losses.best(short)
     if losses.smooth:
         return alpha
-    size = min(1000, short.size)
-    nearest = np.argpartition(np.abs(short), size - 1)[:size]
-    Q, caps = samples.block(nearest, nearest), losses.caps[nearest]
-    rest = alpha.copy()
-    rest[nearest] = 0.0
-    lacks = losses.short(samples.q_dot(rest), b, signs)[nearest]
-    if signs is not None:
-        # b is near the multiplier of the constraint sum y_i alpha_i = 0; a penalty does the rest.
-        ours, weight = signs[nearest], float(np.mean(np.diagonal(Q)))
-        Q = Q + weight * ours[:, None] * ours
-        lacks = lacks - weight * float(signs @ rest) * ours
-
-    # In units of the caps, so that steps mean the same for every C.
-    shares = np.where(np.abs(short[nearest]) < 1e-3, 0.5, alpha[nearest] / caps)
-    for _ in range(4):
-        shares = _moved(Q, lacks - Q @ (caps * shares), caps, shares)
-    alpha[nearest] = caps * shares
-    if signs is not None:
-        balance(short, signs, losses.caps, alpha)
-    return alpha
-
-
-def _moved(Q: np.ndarray, slopes: np.ndarray, caps: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return shares of the caps with a larger dual value; slopes are those of the dual there.
-
-    The function is what the dual loses by a move: of its value itself digits would cancel.
-    """
-
-    def negative_gain(move: np.ndarray) -> tuple[float, np.ndarray]:
-        product = Q @ (caps * move)
-        return float(caps * move @ (0.5 * product - slopes)), caps * (product - slopes)
-
-    box = np.stack([-shares, 1.0 - shares], axis=1)
-    found = minimize(
-        negative_gain, np.zeros(caps.size), jac=True, bounds=box, method="L-BFGS-B", options=_LBFGS
-    )
-    return np.clip(shares + found.x, 0.0, 1.0)
+    nearest = np.argsort(np.abs(short), kind="stable")[:1000]
+    codes = np.where(alpha > 0.0, LINEAR, ZERO).astype(np.int8)
+    codes[nearest] = UNDECIDED
+    free = signs is not None
+    return solve_linear(samples, losses, free=free, start=alpha, fixed=codes, tol=1e-9).alpha

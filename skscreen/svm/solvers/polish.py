@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.core.certificate import Certificate
+from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.solution import SampleSolution
@@ -50,7 +51,8 @@ def polish(
             alpha, margins = target, margins + samples.q_dot(target - alpha)
         try:
             slopes = losses.slopes(losses.short(margins, b, signs), alpha)
-            change, shift = _change(samples, E, alpha, slopes, losses.shifts, signs)
+            noise = EPS * float(np.abs([losses.thresholds[E], margins[E]]).max())
+            change, shift = _change(samples, E, alpha, slopes, losses.shifts, signs, noise)
         except np.linalg.LinAlgError:
             break
         target = alpha.copy()
@@ -68,8 +70,11 @@ def polish(
     return best if best is solution else replace(best, w=w, apart=0.0)
 
 
-def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float]:
-    """Solve (Q_EE + shifts) x + y_E b = slopes_E, y_E'x = -y'alpha; without labels b = 0."""
+def _change(samples, E, alpha, slopes, shifts, signs, noise) -> tuple[np.ndarray, float]:
+    """Solve (Q_EE + shifts) x + y_E b = slopes_E, y_E'x = -y'alpha; without labels b = 0.
+
+    `noise` is the size of rounding errors of slopes.
+    """
     Q, rest = samples.block(E, E), slopes[E]
     Q[np.diag_indices_from(Q)] += shifts[E]
     matrix = Q.copy()
@@ -80,15 +85,18 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
     if signs is not None:
         y, excess = signs[E], -float(signs @ alpha)
         along = cho_solve(factor, y, check_finite=False)
-    # Iterative refinement removes the effect of the ridge.
-    for _ in range(3):
-        residual = rest - Q @ x
-        if signs is None:
-            x = x + cho_solve(factor, residual, check_finite=False)
-            continue
-        step = cho_solve(factor, residual - b * y, check_finite=False)
-        move = (y @ (x + step) - excess) / (y @ along)
-        x, b = x + step - move * along, b + move
+    # Iterative refinement removes the effect of the ridge. If nothing but rounding errors of slopes
+    # is left, their part of x, which is large for repeated samples, is taken off.
+    for k in range(3):
+        residual = rest - Q @ x if signs is None else rest - Q @ x - b * y
+        ends = k > 0 and np.abs(residual).max() <= noise
+        step = (-1.0 if ends else 1.0) * cho_solve(factor, residual, check_finite=False)
+        if signs is not None:
+            move = (y @ (x + step) - excess) / (y @ along)
+            step, b = step - move * along, b + move
+        x = x + step
+        if ends:
+            break
     return x, b
 
 

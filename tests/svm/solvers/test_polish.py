@@ -18,7 +18,7 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear
-from skscreen.svm.solvers.polish import polish
+from skscreen.svm.solvers.polish import _change, polish
 from skscreen.svm.solvers.solution import SampleSolution
 
 X, labels = load_breast_cancer(return_X_y=True)
@@ -184,3 +184,18 @@ def test_dual_variables_stay_within_their_bounds():
             model = ScreenedLinearSVC(loss="hinge", max_iter=1).fit(X, [0, 0, 1, 1], weights)
         assert model.dual_gap_ >= 0.0
         assert (np.abs(model.dual_coef_) <= weights[model.support_]).all()
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_rounding_errors_of_repeated_samples_move_nothing(free):
+    """Slopes of equal samples differ by a rounding error, as BLAS computes them on some machines."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.normal(size=(6, 10)), 4, axis=0)
+    signs = np.repeat(rng.choice([-1.0, 1.0], 6), 4)
+    samples = LinearSamples(rows, signs, 0.0)
+    everyone, Q = np.arange(24), signs[:, None] * (rows @ rows.T) * signs
+    slopes = Q @ np.full(24, 1e-9) + rng.choice([0.0, 1.5e-16], 24)
+    balanced = signs if free else None
+    x, b = _change(samples, everyone, np.zeros(24), slopes, np.zeros(24), balanced, 2.0**-52)
+    assert_allclose(Q @ x + signs * b * free, slopes, atol=1e-15)
+    assert np.abs(x).max() < 1e-7
