@@ -188,7 +188,7 @@ def test_dual_variables_stay_within_their_bounds():
 
 @pytest.mark.parametrize("free", [False, True])
 def test_rounding_errors_of_repeated_samples_move_nothing(free):
-    """Slopes of equal samples differ by a rounding error, as BLAS computes them on some machines."""
+    """Slopes of equal samples differ by a rounding error, as some BLAS computes them."""
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.normal(size=(6, 10)), 4, axis=0)
     signs = np.repeat(rng.choice([-1.0, 1.0], 6), 4)
