@@ -77,6 +77,7 @@ def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     refuse_masked(X, name)
     if numbers:
         refuse_times(X, name)
+        refuse_not_finite(X, name)
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
     lines, across = X.shape if X.format == "csr" else X.shape[::-1]
@@ -99,8 +100,36 @@ def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     return type(X)((X.data[:n], columns, starts), shape=X.shape)
 
 
-def sample_weights(given: Any, X: Any, name: str = "sample_weight", **rules: Any) -> np.ndarray:
-    """Return weights of samples, (n,), as scikit-learn checks them."""
+def refuse_not_finite(X: Any, name: str) -> None:
+    """Raise where numbers, of an array of any shape or a frame, are not finite; names the first."""
+    try:
+        values = X.tocoo().data if is_sparse(X) else np.asarray(X)
+    except ValueError:
+        return  # Of unequal lengths: what checks the shape says so.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+            return
+    wrong = np.argwhere(~np.isfinite(values))
+    if wrong.size == 0:
+        return
+    place = wrong[0].tolist()
+    what = "NaN" if np.isnan(values[tuple(place)]) else "infinity"
+    if is_sparse(X):
+        place = [int(across[place[0]]) for across in X.tocoo().coords]
+    where, fill = f"row {place[0]}", ""
+    if len(place) == 2:
+        names = getattr(X, "columns", None)
+        where += f", column {place[1] if names is None else repr(names[place[1]])}"
+        fill = ", or fill them in, for instance by sklearn.impute.SimpleImputer"
+    elif len(place) > 2:
+        where += f", at {place[1:]}"
+    raise ValueError(f"Input {name} contains {what} in {where}: leave such rows out{fill}.")
+
+
+def sample_weights(
+    given: Any, X: Any, name: str = "sample_weight", copy: bool = False
+) -> np.ndarray:
+    """Return weights >= 0 of samples, (n,)."""
     refuse_masked(given, name)
     refuse_times(given, name)
     if isinstance(given, Mapping | str):
@@ -108,7 +137,26 @@ def sample_weights(given: Any, X: Any, name: str = "sample_weight", **rules: Any
             f"{name} must hold a number for each sample, got {given!r}. From weights of classes "
             f"sklearn.utils.class_weight.compute_sample_weight({given!r}, y) makes them."
         )
-    return _check_sample_weight(given, X, dtype=np.float64, **rules)
+    known = as_floats(given)
+    if known is not None and known.ndim == 1:
+        refuse_wrong_weights(known, name)
+    try:
+        return _check_sample_weight(given, X, dtype=np.float64, copy=copy, ensure_non_negative=True)
+    except ValueError as error:
+        # Its first line: others print the array.
+        text = str(error).splitlines()[0]
+        raise ValueError(f"{name} must be one number for each sample: {text}") from error
+
+
+def refuse_wrong_weights(weights: np.ndarray, name: str, unit: str = "row", hint: str = "") -> None:
+    """Raise where a weight (n,) is not finite or below 0; names the first."""
+    # Written such that NaN is out of range.
+    wrong = ~((weights >= 0.0) & (weights < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must be finite numbers >= 0, got {weights[row]:g} in {unit} {row}{hint}."
+        )
 
 
 def are_distances(X: np.ndarray) -> bool:

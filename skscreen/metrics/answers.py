@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array
 
-from skscreen.core.inputs import in_order, sound
+from skscreen.core.inputs import in_order, refuse_times, sound
 from skscreen.embedding.problem.answers import (
     Answers,
     Layout,
@@ -74,7 +74,9 @@ def triplet_error(
     """
     _refuse_other_forms(embedding, "embedding")
     names = embedding.index.tolist() if hasattr(embedding, "loc") else None
-    embedding = sound(embedding, "embedding")
+    # NaN is a point that no answer is right for.
+    refuse_times(embedding, "embedding")
+    embedding = sound(embedding, "embedding", numbers=False)
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )

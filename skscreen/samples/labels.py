@@ -71,7 +71,7 @@ def taking_part(X: Any, n: int, sample_weight: Any) -> tuple[np.ndarray, np.ndar
     """Return the indices of the samples of positive weight, and their weights."""
     weights = np.ones(n)
     if sample_weight is not None:
-        weights = sample_weights(sample_weight, X, ensure_non_negative=True, copy=True)
+        weights = sample_weights(sample_weight, X, copy=True)
     rows = np.flatnonzero(weights)
     if rows.size == 0:
         raise ValueError("sample_weight must have a positive entry, got only zeros.")

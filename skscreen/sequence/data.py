@@ -9,7 +9,13 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skscreen.core.inputs import is_sparse, refuse_masked, refuse_times
+from skscreen.core.inputs import (
+    is_sparse,
+    refuse_masked,
+    refuse_not_finite,
+    refuse_times,
+    refuse_wrong_weights,
+)
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.rows import LARGEST
 
@@ -190,7 +196,7 @@ def check_sequences(X: list, n_features: int | None = None) -> Sequences:
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     if not largest < np.inf:
         for c, part in parts.items():
-            _refuse_not_finite(part, c)
+            refuse_not_finite(part, f"X[{c}]")
     if largest > LARGEST:
         raise ValueError(f"X holds numbers up to {largest:g}, whose products overflow: rescale it.")
     return Sequences(stacked, starts_of(lengths))
@@ -234,23 +240,8 @@ def _as_matrix(part, name: str):
     refuse_times(part, name)
     try:
         return check_array(part, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be a matrix of numbers: {str(error).rstrip()}") from error
-
-
-def _refuse_not_finite(part, c: int) -> None:
-    """Refuse NaN and infinity, and say where they are."""
-    if is_sparse(part):
-        part = part.tocoo()
-        rows = part.coords[0][~np.isfinite(part.data)]
-    else:
-        rows = np.flatnonzero(~np.isfinite(part).all(axis=1))
-    if rows.size:
-        try:
-            check_array(part, accept_sparse="coo", input_name=f"X[{c}]")
-        except ValueError as error:
-            text = str(error).split("\n")[0]
-            raise ValueError(f"{text} It is in row {rows.min()} of X[{c}].") from error
 
 
 def _stack(parts: list):
@@ -285,7 +276,7 @@ def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:
     refuse_times(sample_weight, "sample_weight")
     try:
         weights = check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+            sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False
         )
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -297,8 +288,7 @@ def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:
             f"sample_weight must have shape ({n_sequences},), one weight for each sequence, got "
             f"{weights.shape}."
         )
-    if weights.min() < 0.0:
-        raise ValueError(f"sample_weight must hold numbers >= 0, got {weights.min():g}.")
+    refuse_wrong_weights(weights, "sample_weight", "sequence")
     if weights.max() == 0.0:
         raise ValueError("sample_weight must have a positive entry, got only zeros.")
     return weights

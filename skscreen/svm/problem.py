@@ -18,6 +18,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.inputs import (
     check_label_objects,
     refuse_masked,
+    refuse_not_finite,
     refuse_times,
     sound,
 )
@@ -342,6 +343,7 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
     refuse_masked(y, "y")
     if is_regressor(model):
         refuse_times(y, "y")
+        refuse_not_finite(y, "y")
     else:
         y = check_label_objects(y)
     if callable(model.kernel):

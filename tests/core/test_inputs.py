@@ -23,6 +23,7 @@ from skscreen import (
     ScreenedSVCCV,
     ScreenedSVR,
 )
+from skscreen.core.inputs import refuse_not_finite, sound
 from skscreen.datasets import make_triplets
 from skscreen.metrics import precision_at_k, procrustes_distance, triplet_error
 
@@ -332,3 +333,27 @@ def test_rows_of_indices_in_series_and_iterators():
         np.testing.assert_array_equal(learner.predict(given), learner.predict(rows))
     model = ScreenedRTLM().fit(X, triplets=iter(rows))
     np.testing.assert_array_equal(model.components_, expected)
+
+
+@pytest.mark.parametrize("value, what", [(np.nan, "NaN"), (-np.inf, "infinity")])
+def test_numbers_that_are_not_finite_are_placed(value, what):
+    X = np.ones((5, 3))
+    X[3, 1] = value
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for given, column in (
+        (X, "1"), (X.astype(np.float32), "1"), (X.tolist(), "1"), (sparse.csr_array(X), "1"),
+        (sparse.csc_matrix(X), "1"), (frame, "'b'"), (pl.from_pandas(frame), "'b'"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"Input X contains {what} in row 3, column {column}:"):
+            sound(given)
+    with pytest.raises(ValueError, match=f"Input y contains {what} in row 3: leave such rows out"):
+        refuse_not_finite(X[:, 1], "y")
+    with pytest.raises(ValueError, match=rf"Input T contains {what} in row 0, at \[3, 1\]"):
+        refuse_not_finite(X[None], "T")
+
+
+def test_large_numbers_are_finite():
+    """Their sum overflows."""
+    X = np.full((3, 2), 1e308)
+    assert sound(X) is X
+    assert sound(X, numbers=False) is X

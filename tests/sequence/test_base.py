@@ -150,10 +150,10 @@ def test_bad_sequences(estimator, X, y, message):
     ("weights", "message"),
     [
         ([1.0], r"sample_weight must have shape \(6,\)"),
-        ([-1.0] + [1.0] * 5, "sample_weight must hold numbers >= 0"),
+        ([-1.0] + [1.0] * 5, "sample_weight must be finite numbers >= 0, got -1 in sequence 0"),
         ([0.0] * 6, "sample_weight must have a positive entry"),
         ([0.0, 1.0] + [0.0] * 4, "among the sequences of positive weight"),
-        ([np.nan] + [1.0] * 5, "sample_weight contains NaN"),
+        ([np.nan] + [1.0] * 5, "sample_weight must be finite numbers >= 0, got nan in sequence 0"),
     ],
 )
 def test_bad_weights(estimator, weights, message):

@@ -257,7 +257,7 @@ def test_masked_weights_and_durations():
 def test_numbers_that_are_none_are_placed():
     bad = [part.copy() for part in X]
     bad[2][3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"Input X\[2\] contains NaN. It is in row 3 of X\[2\]"):
+    with pytest.raises(ValueError, match=r"Input X\[2\] contains NaN in row 3, column 1: leave"):
         ChainCRF().fit(bad, Y)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skscreen.core.inputs import same_pairs
+from skscreen.core.inputs import refuse_wrong_weights, same_pairs
 from skscreen.embedding.problem.reading.columns import TELLING, check_columns
 from skscreen.embedding.problem.reading.objects import (
     add_objects,
@@ -313,14 +313,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             cell = next((cell for cell in cells if not isinstance(cell, Real)), None)
             got = f"{cell!r}: convert strings, as sample_weight.astype(float) does"
         raise ValueError(f"sample_weight must be one number for each of {n_rows} rows, got {got}.")
-    # Written such that NaN is out of range.
-    wrong = ~((weights >= 0.0) & (weights < np.inf))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"sample_weight must be finite numbers >= 0, got {weights[row]:g} in row {row}: leave "
-            "such rows out of X and y, too, or give them weight 0."
-        )
+    hint = ": leave such rows out of X and y, too, or give them weight 0"
+    refuse_wrong_weights(weights, "sample_weight", hint=hint)
     return weights
 
 

@@ -366,7 +366,7 @@ def check_validation_weights(weights: Any, X_val: Any) -> np.ndarray:
     """Return the weights of validation samples."""
     if weights is not None and not np.any(weights):
         raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
-    return sample_weights(weights, X_val, "sample_weight_val", ensure_non_negative=True)
+    return sample_weights(weights, X_val, "sample_weight_val")
 
 
 class Training:
