@@ -225,7 +225,7 @@ def _warn_unless_of(known: Fitted | GivenDuals | GivenWeights, X, lack: float) -
     else:
         return
     warn_user(
-        f"reference does not fit X: {reason}. Bounds and decisions hold all the same, but few "
+        f"reference does not fit X: {reason}. Bounds and decisions hold all the same, but fewer "
         "samples, or none, are decided. Give the X and y that reference was fitted on, with the "
         "same rows and scaling; of a pipeline, X as its last step gets it."
     )

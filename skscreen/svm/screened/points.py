@@ -34,11 +34,12 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """Dual variables (n,) in the box of a C, of any accuracy, and weights that are not theirs.
+    """Dual variables (n,) in the box of a C, of any accuracy.
 
-    `w` (n_features,) has that of a penalised intercept, None where weights are not known apart;
-    `margins` (n,) are those of the dual variables, where they were computed. `lack` is the relative
-    duality gap at the reference's own C, 0 if it is not known for which C weights are.
+    With smooth losses `w` (n_features,) are weights that are not theirs, that of a penalised
+    intercept last, if such are known. `margins` (n,) are those of the dual variables, where they
+    were computed. `lack` is the relative duality gap at the reference's own C, 0 if it is not known
+    for which C weights are.
     """
 
     C: float
@@ -53,10 +54,14 @@ def completed(
     known: Duals | Weights, samples: Samples, losses: SampleLosses, free: bool, C: float
 ) -> Point:
     """Return the point from which the solution for C is bounded; `losses` are those at C = 1."""
-    signs = samples.y if free else None
+    signs, lack = samples.y if free else None, None
     if isinstance(known, Weights):
-        own = known.C or C
-        return _of_weights(cast(LinearSamples, samples), losses.at(own), known, signs, own)
+        rows, own = cast(LinearSamples, samples), known.C or C
+        alpha = duals_for(rows, losses.at(own), known.w, signs)
+        lack = _lack(rows, losses.at(own), known.w, alpha, signs) if known.C else 0.0
+        if losses.smooth:
+            return Point(own, alpha, lack, known.w)
+        known = Duals(own, alpha)
     own, alpha = known.C or 0.0, known.alpha
     if own == 0.0 or np.any(alpha > own * losses.caps * WIDER):
         # Of a fit with other weights, dual variables are outside of the box of these at its C.
@@ -65,7 +70,8 @@ def completed(
     margins = samples.q_dot(alpha)
     square = float(alpha @ margins)
     slack, loss = _at(losses.at(own), margins, alpha, signs)
-    point = Point(own, alpha, slack / (0.5 * square + loss), margins=margins)
+    lack = slack / (0.5 * square + loss) if lack is None else lack
+    point = Point(own, alpha, lack, margins=margins)
     # Dual variables off their bounds change little with C: at times the point is nearer as it is.
     if np.any(alpha > C * losses.caps):
         return point
@@ -82,19 +88,14 @@ def _at(
     return losses.certify(losses.short(margins, b, signs), alpha)
 
 
-def _of_weights(
-    samples: LinearSamples,
-    losses: SampleLosses,
-    known: Weights,
+def _lack(
+    samples: LinearSamples, losses: SampleLosses, w: np.ndarray, alpha: np.ndarray,
     signs: np.ndarray | None,
-    own: float,
-) -> Point:
-    """Return weights with dual variables that suit them, for losses at their own C."""
-    alpha = duals_for(samples, losses, known.w, signs)
-    slack, loss = _at(losses, samples.margins(known.w), alpha, signs)
-    off = known.w - samples.combine(alpha)
-    gap, primal = slack + 0.5 * float(off @ off), 0.5 * float(known.w @ known.w) + loss
-    return Point(own, alpha, gap / primal if known.C else 0.0, known.w)
+) -> float:  # fmt: skip
+    """Return the relative duality gap of weights with dual variables."""
+    slack, loss = _at(losses, samples.margins(w), alpha, signs)
+    off = w - samples.combine(alpha)
+    return (slack + 0.5 * float(off @ off)) / (0.5 * float(w @ w) + loss)
 
 
 def likely_C(alpha: np.ndarray, margins: np.ndarray, y: np.ndarray, losses: SampleLosses) -> float:

@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from skscreen.core.ball import gap_radius
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.losses import SampleLosses
@@ -20,12 +21,12 @@ from skscreen.svm.screened.points import Point
 from skscreen.svm.screening.bounds import (
     SLACK,
     Reference,
-    Segment,
+    SampleBall,
     gap_ball,
     reference,
 )
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, intersection_test, one_ball
+from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, one_ball
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 
 # Roundings of a margin beside those of its two sums: of caps, ratios of C, signs and intercepts.
@@ -42,7 +43,7 @@ def bounds_at(
     every optimal one.
     """
     if isinstance(samples, LinearSamples) and point.w is not None and not free and tests != "gap":
-        return _no_nan(*_pair_bounds(samples, losses, point, point.w, C, tests))
+        return _no_nan(*_pair_bounds(samples, losses, point, point.w, C))
     known = _reference(samples, losses.at(point.C), free, point.alpha, point.margins)
     rho = C / point.C
     extremes = _dual_bounds(samples, known, rho, tests)
@@ -118,33 +119,18 @@ def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> 
 
 
 def _pair_bounds(
-    samples: LinearSamples, losses: SampleLosses, point: Point, w: np.ndarray, C: float, tests: str
+    samples: LinearSamples, losses: SampleLosses, point: Point, w: np.ndarray, C: float
 ) -> Extremes:
-    """Bound the margins from weights and dual variables that are not those of one another.
-
-    All dual variables between rho alpha0 and C_i s_i, s_i = 1 where the margin at the centre of the
-    first ball is below 1, make a gap ball with the weights: see `bounds.segment`.
-    """
+    """Bound the margins by the gap ball of weights and of dual variables that are not theirs."""
     norms, losses = _norms(samples), losses.at(C)
-    first = (C / point.C) * point.alpha
-    margins, u = samples.margins(w), samples.combine(first)
-    own = samples.margins(u)
-    second = first
-    if not losses.smooth:
-        second = np.where(losses.short(0.5 * (margins + own)) > 0.0, losses.caps, 0.0)
-    step = samples.combine(second - first)
-    # How far computed vectors may be off, and margins of them over |z_i|.
-    errors = [units(samples, a) * float(norms @ a) for a in (first, second)]
-    single = EPS * (samples.n_features + _OTHERS)
-    size, apart, length = (float(np.linalg.norm(v)) * (1.0 + single) for v in (w, w - u, step))
-    apart, length = apart + errors[0], length + sum(errors)
-    there = Reference(norms, margins, first, losses, size**2, size, single * size)
-    near, far = (there.slackness(alpha, losses, 0.0) for alpha in (first, second))
-    product = -0.5 * float((w - u) @ step)
-    unsure = (errors[0] + single * apart) * length + sum(errors) * apart
-    squares = (0.25 * apart**2 + near, far - near + product + unsure, 0.25 * length**2)
-    shift = single * (size + apart + length) + sum(errors)
-    between = Segment(0.5 * (margins + own), 0.5 * samples.margins(step), squares, shift)
-    if tests == "intersection":
-        return intersection_test(between, norms)
-    return ball_test(between.ball(0.0 if tests == "ball1" else 1.0), norms)
+    alpha = (C / point.C) * point.alpha
+    margins, u = samples.margins(w), samples.combine(alpha)
+    # How far u, and margins of a computed vector over |z_i|, may be off.
+    error, single = units(samples, alpha) * float(norms @ alpha), EPS * (u.size + _OTHERS)
+    size, apart = (float(np.linalg.norm(v)) * (1.0 + single) for v in (w, w - u))
+    apart += error
+    there = Reference(norms, margins, alpha, losses, size**2, size, single * size)
+    radius = gap_radius(
+        there.slackness(alpha, losses, 0.0), apart, 1.0, single * (size + apart) + error
+    )
+    return ball_test(SampleBall(0.5 * (margins + samples.margins(u)), float(radius)), norms)

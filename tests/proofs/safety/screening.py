@@ -5,10 +5,11 @@
 needs the `test` extra. Twenty problems: linear, RBF and polynomial kernels with a free, a
 penalised and no intercept, for the hinge and its square, and two given kernel matrices. Dual
 variables near the optimum, by Clarabel and linear systems, are the references, as they are or moved
-by up to a hundredth, at other values of C; all tests decide. Each decision is
-compared with what the duality gap of the target's dual variables, in extended precision, proves
-about the margin; a sample nearer to the kink than that is counted as *not judged*. The exit code is
-1 if a decision is wrong. Everything follows from the seed.
+by up to a hundredth, at other values of C; of linear problems also weights, of no C or in a
+`LinearSVC` of that C; all tests decide. Each decision is compared with what the duality gap of the
+target's dual variables, in extended precision, proves about the margin; a sample nearer to the kink
+than that is counted as *not judged*. The exit code is 1 if a decision is wrong. Everything follows
+from the seed.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from itertools import product
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.support.environment import environment
@@ -72,11 +74,26 @@ def decisions(kind: str, which: tuple, rng, n: int, share: float) -> Iterator[tu
                 continue
             moved = rng.normal(size=len(X)) * (rng.random(len(X)) < 0.3) * alpha.max(initial=0.0)
             point = balanced(np.clip(alpha + noise * moved, 0.0, top), labels)
+            references = [point]
+            if kernel == "linear":
+                moved = rng.normal(size=X.shape[1])
+                w = X.T @ (y * alpha)
+                w = w + noise * moved * np.linalg.norm(w) / np.linalg.norm(moved)
+                b = float(y @ alpha) if intercept == "penalised" else 0.0
+                references += [(w, b), _as_fitted(w, b, C, y)]
             for (target, proof), test in product(zip(Cs, proofs, strict=True), TESTS):
-                found = screen_samples(
-                    given, y, target, reference=point, tests=test, **fixed, **options
-                )
-                yield test, judge(found.codes_, *proof)
+                for reference in references:
+                    found = screen_samples(
+                        given, y, target, reference=reference, tests=test, **fixed, **options
+                    )
+                    yield test, judge(found.codes_, *proof)
+
+
+def _as_fitted(w: np.ndarray, b: float, C: float, y: np.ndarray) -> LinearSVC:
+    """Return an estimator that has learned these weights."""
+    model = LinearSVC(C=C)
+    model.coef_, model.intercept_, model.classes_ = w[None], np.array([b]), np.unique(y)
+    return model
 
 
 def run(
