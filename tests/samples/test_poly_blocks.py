@@ -56,8 +56,8 @@ def test_sums_are_as_exact_as_said(kind, degree, coef0):
 
 
 def test_errors_add_up_and_stay_below_the_bound():
-    # Equal rows and weights of one sign: roundings are all to the same side.
-    X = np.full((640, 3), 0.7)
+    # Equal rows and weights of one sign: roundings are all to the same side, for any BLAS.
+    X = np.full((640, 20), 0.7)
     rows = PolyRows(X, 0.2, 3, 0.1)
     blocks, everyone = PolyBlocks(rows, rows), np.arange(640)
     weights = np.full(640, 1.0 / 3.0)
