@@ -72,7 +72,7 @@ def test_a_step_that_is_no_ascent_is_damped(seed):
     X, _, y = samples(BY_BLOCKS + 100, seed=seed)
     model = fitted(ScreenedSVC(1e6, gamma=1e-3, loss="squared_hinge"), X, y)
     assert model.dual_gap_ <= 1e-6
-    assert model.n_iter_ <= 300_000
+    assert model.n_iter_ <= 600_000
 
 
 def test_a_primal_value_next_to_zero_may_come_out_negative():
