@@ -72,14 +72,19 @@ def _has_times(values: Any) -> bool:
 
 
 def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
-    """Return samples, sparse ones without spare entries; refuse masked or misplaced entries."""
-    # Compiled code would read and write outside of arrays.
+    """Return samples, sparse ones without spare entries; refuse what is masked, or no number."""
     refuse_masked(X, name)
+    if is_sparse(X) and X.format in ("csr", "csc"):
+        X = _in_place(X, name)
     if numbers:
         refuse_times(X, name)
         refuse_not_finite(X, name)
-    if not sparse.issparse(X) or X.format not in ("csr", "csc"):
-        return X
+    return X
+
+
+def _in_place(X: Any, name: str) -> Any:
+    """Return CSR or CSC without spare entries; refuse misplaced ones."""
+    # Compiled code would read and write outside of arrays.
     lines, across = X.shape if X.format == "csr" else X.shape[::-1]
     wrong = (X.indices < 0) | (X.indices >= across)
     if wrong.any():
@@ -103,7 +108,9 @@ def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
 def refuse_not_finite(X: Any, name: str) -> None:
     """Raise where numbers, of an array of any shape or a frame, are not finite; names the first."""
     try:
-        values = X.tocoo().data if is_sparse(X) else np.asarray(X)
+        # In the order of `tocoo`, which takes memory for the rows.
+        ordered = is_sparse(X) and X.format in ("csr", "csc", "coo")
+        values = X.data if ordered else X.tocoo().data if is_sparse(X) else np.asarray(X)
     except ValueError:
         return  # Of unequal lengths: what checks the shape says so.
     with np.errstate(over="ignore", invalid="ignore"):
