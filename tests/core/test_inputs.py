@@ -342,7 +342,8 @@ def test_numbers_that_are_not_finite_are_placed(value, what):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     for given, column in (
         (X, "1"), (X.astype(np.float32), "1"), (X.tolist(), "1"), (sparse.csr_array(X), "1"),
-        (sparse.csc_matrix(X), "1"), (sparse.lil_matrix(X), "1"), (frame, "'b'"), (pl.from_pandas(frame), "'b'"),
+        (sparse.csc_matrix(X), "1"), (sparse.lil_matrix(X), "1"), (frame, "'b'"),
+        (pl.from_pandas(frame), "'b'"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"Input X contains {what} in row 3, column {column}:"):
             sound(given)
