@@ -113,20 +113,27 @@ def refuse_not_finite(X: Any, name: str) -> None:
         values = X.data if ordered else X.tocoo().data if is_sparse(X) else np.asarray(X)
     except ValueError:
         return  # Of unequal lengths: what checks the shape says so.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
-            return
-    wrong = np.argwhere(~np.isfinite(values))
+    if values.dtype == object:
+        # As cells of frames are where pandas' own kinds are missing.
+        missing = [is_missing(cell) for cell in values.ravel().tolist()]
+        wrong = np.argwhere(np.reshape(missing, values.shape))
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+                return
+        wrong = np.argwhere(~np.isfinite(values))
     if wrong.size == 0:
         return
     place = wrong[0].tolist()
-    what = "NaN" if np.isnan(values[tuple(place)]) else "infinity"
+    value = values[tuple(place)]
+    what = "infinity" if values.dtype != object and np.isinf(value) else "NaN"
     if is_sparse(X):
         place = [int(across[place[0]]) for across in X.tocoo().coords]
     where, fill = f"row {place[0]}", ""
     if len(place) == 2:
-        names = getattr(X, "columns", None)
-        where += f", column {place[1] if names is None else repr(names[place[1]])}"
+        names = getattr(X, "column_names", getattr(X, "columns", None))  # of Arrow, of others
+        column = place[1] if names is None else names[place[1]]
+        where += f", column {column!r}" if isinstance(column, str) else f", column {column}"
         fill = ", or fill them in, for instance by sklearn.impute.SimpleImputer"
     elif len(place) > 2:
         where += f", at {place[1:]}"

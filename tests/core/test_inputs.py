@@ -353,6 +353,16 @@ def test_numbers_that_are_not_finite_are_placed(value, what):
         refuse_not_finite(X[None], "T")
 
 
+def test_what_is_missing_among_objects_is_placed():
+    frame = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64"), "b": np.ones(3)})
+    with pytest.raises(ValueError, match="Input X contains NaN in row 2, column 'a': leave"):
+        sound(frame)
+    with pytest.raises(ValueError, match="Input X contains NaN in row 1, column 0: leave"):
+        sound([[1.0, 2.0], [None, 3.0]])
+    with pytest.raises(ValueError, match="Input X contains NaN in row 1, column 7: leave"):
+        sound(pd.DataFrame({3: [0.0, 1.0], 7: [0.0, np.nan]}))
+
+
 def test_large_numbers_are_finite():
     """Their sum overflows."""
     X = np.full((3, 2), 1e308)
