@@ -134,7 +134,7 @@ def refuse_not_finite(X: Any, name: str) -> None:
         names = getattr(X, "column_names", getattr(X, "columns", None))  # of Arrow, of others
         column = place[1] if names is None else names[place[1]]
         where += f", column {column!r}" if isinstance(column, str) else f", column {column}"
-        fill = ", or fill them in, for instance by sklearn.impute.SimpleImputer"
+        fill = ", or fill them in, as sklearn.impute does for features"
     elif len(place) > 2:
         where += f", at {place[1:]}"
     raise ValueError(f"Input {name} contains {what} in {where}: leave such rows out{fill}.")

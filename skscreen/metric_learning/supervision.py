@@ -154,7 +154,7 @@ def check_weights(name: str, weights: Any, n: int, what: str) -> np.ndarray:
 
 def _in_range(name: str, weights: np.ndarray) -> np.ndarray:
     """Return weights that are 0 or in the range of what can be computed with, and not all 0."""
-    _check_range(name, weights[weights != 0.0], "0 or ")
+    _check_range(name, weights, "0 or ")
     if not weights.any():
         raise ValueError(f"{name} must not be 0 everywhere.")
     return weights
@@ -276,9 +276,10 @@ def _check_range(name: str, numbers: np.ndarray, others: str) -> None:
     # Smaller ones would vanish if squared and multiplied by distances.
     smallest = 1.0 / LARGEST
     # Written such that NaN is out of range.
-    outside = ~((numbers >= smallest) & (numbers <= LARGEST))
+    outside = ~((numbers >= smallest) & (numbers <= LARGEST)) & ~((numbers == 0.0) & (others != ""))
     if np.any(outside):
+        row = int(np.argmax(outside))
         raise ValueError(
             f"{name} must be {others}positive numbers from {smallest:g} to {LARGEST:g}, got "
-            f"{numbers[outside].flat[0]:g}."
+            f"{np.ravel(numbers)[row]:g}" + (f" in row {row}." if np.size(numbers) > 1 else ".")
         )

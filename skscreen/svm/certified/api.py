@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from skscreen.core.inputs import (
     check_label_objects,
     refuse_masked,
+    refuse_not_finite,
     refuse_times,
     sample_weights,
 )
@@ -399,6 +400,7 @@ class Training:
             y_val = check_label_objects(y_val, name="y_val")
         else:
             refuse_times(y_val, "y_val")
+            refuse_not_finite(y_val, "y_val")
         if diagonal is not None:
             diagonal = check_diagonal(diagonal, X_val.shape[0])
         y_val = column_or_1d(y_val, warn=True)

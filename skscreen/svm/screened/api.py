@@ -96,9 +96,9 @@ def screen_samples(
         n_samples). Or, for the linear kernel, any weights: `coef` of shape (n_features,) or
         (n_problems, n_features), and a number or (n_problems,); for two classes a positive score
         stands for the second one. For weights and the hinge, dual variables of the 1,000 samples
-        nearest to a margin of 1 are solved for, in a fraction of a second. What a reference lacks
-        to a feasible or optimal point is part of the bounds. With a free intercept the best one for
-        `coef` takes the place of that given.
+        nearest to a margin of 1 are solved for, up to a second for 50,000 rows. What a reference
+        lacks to a feasible or optimal point is part of the bounds. With a free intercept the best
+        one for `coef` takes the place of that given.
     kernel, gamma, degree, coef0, loss, class_weight, intercept_scaling : optional
         As in `ScreenedSVC`. By default those of the reference; for dual variables and weights
         `kernel` has to be named, and others have the defaults of `ScreenedSVC`.
