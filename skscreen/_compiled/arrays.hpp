@@ -15,8 +15,10 @@
 
 #if defined(_MSC_VER)
 #define SKSCREEN_INLINE __forceinline
+#define SKSCREEN_NOINLINE __declspec(noinline)
 #else
 #define SKSCREEN_INLINE inline __attribute__((always_inline))
+#define SKSCREEN_NOINLINE __attribute__((noinline))
 #endif
 // Of a pointer: what it points to is reached by no other.
 #define SKSCREEN_RESTRICT __restrict

@@ -106,38 +106,67 @@ def _in_place(X: Any, name: str) -> Any:
 
 
 def refuse_not_finite(X: Any, name: str) -> None:
-    """Raise where numbers, of an array of any shape or a frame, are not finite; names the first."""
+    """Raise where cells, of an array of any shape or a frame, are no finite numbers; names one."""
     try:
         # In the order of `tocoo`, which takes memory for the rows.
         ordered = is_sparse(X) and X.format in ("csr", "csc", "coo")
         values = X.data if ordered else X.tocoo().data if is_sparse(X) else np.asarray(X)
     except ValueError:
         return  # Of unequal lengths: what checks the shape says so.
-    if values.dtype == object:
-        # As cells of frames are where pandas' own kinds are missing.
-        missing = [is_missing(cell) for cell in values.ravel().tolist()]
-        wrong = np.argwhere(np.reshape(missing, values.shape))
-    else:
+    if values.ndim == 0 or values.dtype.kind not in "fOU":
+        return
+    try:
+        # Cells of frames are objects where they have strings, or miss a value in pandas' own way.
+        numbers = values if values.dtype.kind == "f" else values.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+            if np.isfinite(numbers.sum(dtype=np.float64)):
                 return
+    except (TypeError, ValueError, OverflowError):
+        pass
+    if values.dtype.kind == "f":
         wrong = np.argwhere(~np.isfinite(values))
+    else:
+        cells = [_is_not_finite(cell) for cell in values.ravel().tolist()]
+        wrong = np.argwhere(np.reshape(cells, values.shape))
     if wrong.size == 0:
         return
     place = wrong[0].tolist()
     value = values[tuple(place)]
-    what = "infinity" if values.dtype != object and np.isinf(value) else "NaN"
     if is_sparse(X):
         place = [int(across[place[0]]) for across in X.tocoo().coords]
-    where, fill = f"row {place[0]}", ""
+    where = f"row {place[0]}"
     if len(place) == 2:
         names = getattr(X, "column_names", getattr(X, "columns", None))  # of Arrow, of others
         column = place[1] if names is None else names[place[1]]
         where += f", column {column!r}" if isinstance(column, str) else f", column {column}"
-        fill = ", or fill them in, as sklearn.impute does for features"
     elif len(place) > 2:
         where += f", at {place[1:]}"
+    if isinstance(value, str) and not _is_float(value):
+        advice = "or columns out, or encode them, as sklearn.preprocessing.OneHotEncoder does"
+        raise ValueError(
+            f"could not convert string to float: {str(value)!r} in {where} of {name}: "
+            f"leave such rows {advice if len(place) == 2 else 'out'}."
+        )
+    number = float(value) if isinstance(value, str) else value
+    what = "NaN" if is_missing(number) else "infinity"
+    fill = ", or fill them in, as sklearn.impute does for features" if len(place) == 2 else ""
     raise ValueError(f"Input {name} contains {what} in {where}: leave such rows out{fill}.")
+
+
+def _is_float(cell: str) -> bool:
+    """Whether a string names a number, NaN or infinity."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_not_finite(cell: Any) -> bool:
+    """Whether a cell of objects is missing, infinite, or a string that names no finite number."""
+    if isinstance(cell, str):
+        return not (_is_float(cell) and np.isfinite(float(cell)))
+    return is_missing(cell) or (isinstance(cell, float) and np.isinf(cell))
 
 
 def sample_weights(
@@ -154,6 +183,7 @@ def sample_weights(
     known = as_floats(given)
     if known is not None and known.ndim == 1:
         refuse_wrong_weights(known, name)
+    refuse_not_finite(given, name)
     try:
         return _check_sample_weight(given, X, dtype=np.float64, copy=copy, ensure_non_negative=True)
     except ValueError as error:

@@ -23,7 +23,7 @@ from skscreen import (
     ScreenedSVCCV,
     ScreenedSVR,
 )
-from skscreen.core.inputs import refuse_not_finite, sound
+from skscreen.core.inputs import refuse_not_finite, sample_weights, sound
 from skscreen.datasets import make_triplets
 from skscreen.metrics import precision_at_k, procrustes_distance, triplet_error
 
@@ -361,6 +361,25 @@ def test_what_is_missing_among_objects_is_placed():
         sound([[1.0, 2.0], [None, 3.0]])
     with pytest.raises(ValueError, match="Input X contains NaN in row 1, column 7: leave"):
         sound(pd.DataFrame({3: [0.0, 1.0], 7: [0.0, np.nan]}))
+    with pytest.raises(ValueError, match="Input X contains infinity in row 1, column 1: leave"):
+        sound([["1", "2"], ["3", "-inf"]])
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN in row 1: leave"):
+        sample_weights([1.0, None], [[1.0], [2.0]])
+
+
+def test_strings_that_are_no_numbers_are_placed():
+    frame = pd.DataFrame({"age": [31.0, 40.0, 25.0], "sex": ["1", "0", "f"]})
+    message = r"could not convert string to float: 'f' in row 2, column {} of X: leave .*encode"
+    for given, column in (
+        (frame, "'sex'"), (frame.astype({"sex": "category"}), "'sex'"), (frame.to_numpy(), "1"),
+        (pl.from_pandas(frame), "'sex'"), (frame.to_numpy().astype(str), "1"),
+        (frame.to_numpy().tolist(), "1"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message.format(column)):
+            sound(given)
+    sound(frame[:2])
+    with pytest.raises(ValueError, match="could not convert string to float: 'f' in row 2 of y"):
+        refuse_not_finite(frame["sex"], "y")
 
 
 def test_large_numbers_are_finite():

@@ -76,11 +76,11 @@ def test_dense_and_sparse_rows_of_many_labels_have_one_optimum(weights):
     rng = np.random.default_rng(0)
     y = [rng.integers(0, 7, length) for length in (1, 2, 9, 30, 4, 12)]
     dense = [rng.normal(size=(len(labels), 9)) * rng.integers(0, 2, 9) for labels in y]
-    model = MaxMarginChain(2.0, tol=1e-8, class_weight=weights)
+    model = MaxMarginChain(2.0, tol=1e-6, class_weight=weights)
     values = [
         clone(model).fit(X, y).objective_ for X in (dense, [sparse.csr_array(x) for x in dense])
     ]
-    assert_allclose(*values, rtol=2e-8)
+    assert_allclose(*values, rtol=2e-6)
 
 
 @pytest.mark.slow
