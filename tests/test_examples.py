@@ -13,6 +13,7 @@ import pytest
 from sklearn import datasets
 
 import skscreen
+from skscreen import rtlm_path
 
 ROOT = Path(__file__).parents[1]
 GAP = re.compile(r"\d\.\de-\d\d")
@@ -44,7 +45,11 @@ def test_readme_prints_what_it_says(capsys, monkeypatch, tmp_path):
 # The gallery shows them on all rows of digits and with all values of a path; here they get one row
 # of so many, and fewer values.
 EVERY = {"C_and_gamma": 4, "certified_classes": 5}
-FEWER_VALUES = {"screening_bounds": 0.7}
+FEWER_VALUES = {"screening_bounds": {"ratio": 0.7}, "paths_with_and_without": {"n_lams": 10}}
+
+
+def few_values(few, X, y, **options):
+    return rtlm_path(X, y, **options if "lams" in options else options | few)
 
 
 def run(name: str) -> dict:
@@ -59,8 +64,7 @@ def run(name: str) -> dict:
         if name in EVERY:
             patch.setattr(datasets, "load_digits", some_digits)
         if name in FEWER_VALUES:
-            few = partial(skscreen.rtlm_path, ratio=FEWER_VALUES[name])
-            patch.setattr(skscreen, "rtlm_path", few)
+            patch.setattr(skscreen, "rtlm_path", partial(few_values, FEWER_VALUES[name]))
         return runpy.run_path(str(path))
 
 

@@ -57,33 +57,10 @@ def warn_misread(model: Any) -> None:
         f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
         "holds (response), and that all columns hold objects (columns)",
     )
-    # Of votes for several options of a row the few are against the map as a rule.
-    if model.response_ == "count" and len(np.unique(answers.trials)) == len(answers.trials):
-        _warn_rating(agree, answers.weights)
     # Where most of what is not chance agrees, answers are not misread.
     unclear = np.average(agree, weights=answers.weights) < chance + 0.6 * (1.0 - chance)
     if unclear and not at_chance:
         _warn_reversed(answers, p, trials)
-
-
-def _warn_rating(agree: np.ndarray, weights: Any) -> None:
-    """Warn where small numbers in y, read as few answers, rather say the reverse, as of sliders."""
-    if weights is None or weights.min() == weights.max():
-        return
-    middle = 0.5 * (weights.min() + weights.max())
-    small, large = agree[weights < middle], agree[weights >= middle]
-    # Right answers, however few, are not against the map more often than by chance, nor for it much
-    # less often than many are. Where the many are the wrong ones, the map is bent to them.
-    by_chance = bdtrc(len(small) - np.count_nonzero(small) - 1, len(small), 0.5)
-    deviation = 0.5 * math.sqrt(1.0 / len(small) + 1.0 / len(large))
-    if by_chance > 0.05 or large.mean() - small.mean() < 4.0 * deviation:
-        return
-    warn_user(
-        f"y was read as numbers of answers (response='count'), but those with numbers below "
-        f"{middle:g} agree with the map in {small.mean():.0%} only, the others in "
-        f"{large.mean():.0%}. If y is a rating between two options, pass its distance from the "
-        f"middle, as y - {middle:g}, without rows where it is 0."
-    )
 
 
 def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:

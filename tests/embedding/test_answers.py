@@ -157,7 +157,7 @@ def test_wrong_weights_are_named(weights):
 
 def test_counts_times_weights_must_be_finite():
     with pytest.raises(ValueError, match="finite sum"):
-        read_answers(T, [1e200, 1.0, 1.0, 1.0], sample_weight=[1e200, 1.0, 1.0, 1.0])
+        read_answers(T, [1e200, -1.0, 1.0, 1.0], sample_weight=[1e200, 1.0, 1.0, 1.0])
 
 
 def test_impossible_answers_are_left_out_with_a_warning():

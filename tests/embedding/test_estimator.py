@@ -255,7 +255,7 @@ def test_weights_are_repetitions_and_zero_leaves_out():
     init = POINTS + 0.1
     weighted = model(**options).fit(T, sample_weight=counts, init=init)
     repeated = model(**options).fit(np.repeat(T, counts, axis=0), init=init)
-    by_counts = model(**options).fit(T[counts > 0], SIGNED(counts), init=init)
+    by_counts = model(**options, response="count").fit(T[counts > 0], SIGNED(counts), init=init)
     for other in (repeated, by_counts):
         assert_allclose(weighted.objective_, other.objective_, rtol=1e-8)
         assert procrustes_distance(weighted.embedding_, other.embedding_) < 1e-6

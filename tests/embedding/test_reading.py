@@ -109,7 +109,7 @@ QUADRUPLETS = np.array([RNG.choice(N, 4, replace=False) for _ in range(300)])
 )
 def test_1_and_2_are_no_counts(X, y):
     pivot = -1 if len(X) == M and X is not SHOWN else None
-    with pytest.raises(ValueError, match="which of two was chosen, 1 or 2"):
+    with pytest.raises(ValueError, match="codes of two options, 1 and 2 .pass y == 1 if"):
         OrdinalEmbedding(pivot=pivot).fit(X, y)
 
 
@@ -608,11 +608,15 @@ def test_rows_without_an_answer_are_told_from_the_others(y, hole):
         OrdinalEmbedding().fit(NAMED, y)
 
 
-def test_the_rarest_of_three_codes_is_no_count():
-    y = np.where(FIRST, 1, 2)
-    y[::50] = 3
-    with pytest.raises(ValueError, match="and 3 where the answer is missing"):
-        OrdinalEmbedding().fit(FRAME, y)
+@pytest.mark.parametrize("codes", [(1, 2, 3), (1, 3, 2), (1, 2, 4), (1, 2, 9), (1, 3, 3)])
+@pytest.mark.parametrize("every", [50, 20, 5])
+def test_codes_with_a_third_one_are_no_counts(codes, every):
+    y = np.where(FIRST, *codes[:2])
+    y[::every] = codes[2]
+    refused("y can be read as counts, but seems to hold codes", FRAME, y)
+    with pytest.raises(ValueError, match="seems to hold codes"):
+        noise_ceiling(np.vstack([FRAME, FRAME]), np.append(y, y))
+    assert sum(answers_of(FRAME, y, response="count").values()) == y.sum()
 
 
 def test_votes_with_other_words_for_their_objects_keep_the_order():
@@ -755,21 +759,14 @@ def test_codes_of_two_options_are_named_for_a_sign_too():
     refused("pass y == 'no' if", FRAME, np.where(FIRST, "yes", "no"), response="sign")
 
 
-@pytest.mark.parametrize(
-    "scale", [[-3, -2, -1, 1, 2, 3], [1, 10, 40, 60, 90, 99], [99, 90, 60, 40, 10, 1]]
-)
+@pytest.mark.parametrize("scale", [[1, 10, 40, 60, 90, 99], [0.9, 0.8, 0.6, 0.4, 0.3, 0.1]])
 def test_ratings_between_two_options_are_no_counts(scale):
     places = RNG.integers(3, size=M)
     y = np.array(scale)[np.where(FIRST, 3 + places, places)]
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        OrdinalEmbedding(random_state=0).fit(FRAME, y)
-    said = [str(one.message) for one in warned]
-    assert (
-        any("its distance from the middle, as y - 50, without" in text for text in said)
-        == (scale[0] > 0)
-        == bool(said)
-    )
+    middle = f"{0.5 * (scale[0] + scale[-1]):g}"
+    refused(f"Of ratings pass y - {middle} if high ones say", FRAME, y)
+    centred = answers_of(FRAME, y - float(middle))
+    assert set(centred) == set(answers_of(FRAME, FIRST if scale[0] == 1 else ~FIRST))
 
 
 def test_levels_in_strings_are_told():

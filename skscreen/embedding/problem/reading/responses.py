@@ -117,34 +117,36 @@ def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> 
     """Raise where what can be read as counts only is rather a choice."""
     what, values = "", y.names[y.codes[:, 0]]
     coded = np.isin(np.abs(values), CODES)
-    said = set(values[~coded].tolist())
     # A code in fewer rows than these may stand for a missing answer.
     few = 0.2
-    choice = said - {-1} == {1, 2} and np.mean(coded | (values == -1)) < few
-    # Counts of 2 are rarer than those of 1, and of 3 not much rarer.
-    third = said == {1, 2, 3} and np.mean(values == 3) < 0.1 < few < np.mean(values == 2)
+    said = set(values[~coded].tolist())
+    if np.mean(coded | (values == -1)) < few and said - {-1} != {1}:
+        said -= {-1}
     pairs = _are_pairs(table, options)
     if not pairs and _matches(y, table, options).any(axis=1).mean() > 0.9:
         # A few choices that were not shown do not make counts of objects.
         what = "objects"
-    elif len(said) == 2 and min(said) > 1.0 and all(value % 1.0 == 0.0 for value in said):
-        # Codes of keys are whole numbers; weights of answers need not be.
-        first, second = (f"{value:g}" for value in sorted(said))
+    elif len(said) > 1 and min(said) > 0.0:
+        # None is for the reverse. Of more values those that may be codes may be some of a scale.
+        said = said if len(said) == 2 else {*said, *values[values > 0.0].tolist()}
+        codes = [f"{value:g}" for value in sorted(said)]
+        middle = f"{0.5 * (min(said) + max(said)):g}"
         what = (
-            f"codes of two options, {first} and {second} (pass y == {first} if {first} says that "
-            "an answer is as its row of X says)"
+            f"codes, or ratings between two options, from {codes[0]} to {codes[-1]}: none is below "
+            f"0. Of ratings pass y - {middle} if high ones say that an answer is as its row of X "
+            f"says, {middle} - y if low ones do, without rows where it is 0"
         )
-    elif choice or third or (said <= {1, -1} and 0.0 < coded.mean() < few):
-        what = "1 and -1"
-        if choice or third:
+        if len(codes) == 2:
             what = (
-                "which of two was chosen, 1 or 2 (pass y == 1 if 1 says that an answer is as its "
-                "row of X says, y == 2 if 2 does)"
+                f"codes of two options, {codes[0]} and {codes[1]} (pass y == {codes[0]} if "
+                f"{codes[0]} says that an answer is as its row of X says, y == {codes[1]} if "
+                f"{codes[1]} does)"
             )
-        answers = (1, 2) if choice or third else (1, -1)
-        if codes := [str(name) for name in y.names.tolist() if name not in answers]:
-            what += f", and {', '.join(codes)} where the answer is missing"
+    elif said <= {1, -1} and 0.0 < coded.mean() < few:
+        what = "1 and -1"
     if what:
+        if others := [str(name) for name in y.names.tolist() if name not in said]:
+            what += f", and {', '.join(others)} where the answer is missing"
         raise ValueError(
             f"y can be read as counts, but seems to hold {what}. {reasons} If y holds counts, pass "
             "response='count'."
