@@ -135,10 +135,15 @@ class EmbeddingDisplay(Display):
         layers = points[None]
         if regions is not None:
             layers = np.concatenate([layers, _checked_regions(regions, points.shape, level)])
+        objects: list[Any] = getattr(estimator, "objects_", np.arange(len(points))).tolist()
+        positions = objects == list(range(len(objects)))
+        # Where the numbers of objects begin at 1, the first point is of none.
+        compared = getattr(estimator, "compared_", np.ones(len(points), dtype=bool))
+        first = int(positions and estimator.objects is None and compared.argmax() == 1)
+        layers, objects = layers[:, first:], objects[first:]
         share = 1.0
         if points.shape[1] > 2:
             layers, share = _in_plane(layers)
-        objects: list[Any] = getattr(estimator, "objects_", np.arange(len(points))).tolist()
         every_name = isinstance(names, str) and names == "all"
         if isinstance(names, str):
             if names not in ("fit", "all"):
@@ -146,25 +151,11 @@ class EmbeddingDisplay(Display):
                     f"`names` must be 'fit', 'all', None or a name for each object, got {names!r}."
                 )
             # Positions are no names.
-            names = None if objects == list(range(len(objects))) else objects
+            names = None if positions else objects
         pictures = None if images is None else _read_images(images, objects)
-        names = in_order(names, objects, "`names`")
-        classes = in_order(classes, objects, "`classes`")
-        reference = in_order(_points_of(reference), objects, "`reference`")
-        for label, values in (("names", names), ("classes", classes), ("reference", reference)):
-            if values is None:
-                continue
-            count = len(values) if isinstance(values, Sized) else "no"
-            if count != len(points):
-                hint = ""
-                if count == len(points) - 1 and not getattr(estimator, "compared_", [True])[0]:
-                    hint = (
-                        " Numbers in X begin at 1, so that the first point is of no object: fit "
-                        f"with objects=range(1, {len(points)})."
-                    )
-                raise ValueError(
-                    f"`{label}` has {count} entries, but there are {len(points)} objects.{hint}"
-                )
+        names = _of_objects(names, objects, first, "names")
+        classes = _of_objects(classes, objects, first, "classes")
+        reference = _of_objects(_points_of(reference), objects, first, "reference")
         classes = None if classes is None else checked_classes(classes, "classes")
         if reference is not None:
             reference = _checked_reference(reference, layers.shape[2])
@@ -253,6 +244,20 @@ def _in_rows(
     if ellipses is not None:
         ellipses = np.pad(ellipses, ((0, 0), (0, 1), (0, 1)))
     return points, reference, ellipses
+
+
+def _of_objects(values: Any, objects: list, first: int, label: str) -> Any:
+    """Return an entry for each object; those of arrays may be after that of a point of none."""
+    values = in_order(values, objects, f"`{label}`")
+    count = len(values) if isinstance(values, Sized) else "no"
+    if values is None or count == len(objects):
+        return values
+    if count == len(objects) + first:
+        return values[first:]
+    raise ValueError(
+        f"`{label}` has {count} entries, but there are {len(objects)} objects, {objects[0]!r} to "
+        f"{objects[-1]!r}."
+    )
 
 
 def _points_of(reference: Any) -> Any:

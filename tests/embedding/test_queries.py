@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from embedding_reference import triplets_of
@@ -5,6 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from skscreen import OrdinalEmbedding, next_queries
+from skscreen.datasets import make_triplets
 from skscreen.embedding.tools.queries import STRATEGIES
 
 POINTS = np.random.default_rng(0).normal(size=(15, 2))
@@ -75,3 +78,18 @@ def test_wrong_arguments():
         next_queries(MODEL, 3, candidates=[[0, 1, 99]])
     with pytest.raises(NotFittedError):
         next_queries(OrdinalEmbedding(), 3)
+
+
+def test_numbers_of_no_object_are_not_asked_about():
+    answers = make_triplets(np.random.default_rng(0).normal(size=(8, 2)), 200, random_state=0)
+    for ids in (answers + 1, np.where(answers < 4, answers, answers + 3)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = OrdinalEmbedding(random_state=0, max_iter=5).fit(ids)
+            more = OrdinalEmbedding(random_state=0, max_iter=5).fit(ids, n_objects=ids.max() + 3)
+        for strategy in ("random", "uncertainty"):
+            asked = next_queries(model, 50, strategy, n_samples=2, random_state=0, repeats=True)
+            assert set(asked.ravel()) == set(ids.ravel())
+        asked = next_queries(more, 200, "random", random_state=0, repeats=True)
+        assert set(asked.ravel()) == {*ids.ravel(), ids.max() + 1, ids.max() + 2}
+        assert 0 in next_queries(model, 5, "random", objects=[0], random_state=0, repeats=True)

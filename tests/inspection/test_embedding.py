@@ -464,10 +464,18 @@ def test_the_bootstrap_of_a_scale_has_regions():
     )
 
 
-def test_names_of_objects_whose_numbers_begin_at_1():
+def test_objects_whose_numbers_begin_at_1():
     rows = make_triplets(POINTS, 400, random_state=0) + 1
     model = OrdinalEmbedding(random_state=0).fit(rows)
-    with pytest.raises(ValueError, match=r"begin at 1, .* fit with objects=range\(1, 7\)"):
-        EmbeddingDisplay.from_estimator(model, names=NAMES)
-    model = OrdinalEmbedding(random_state=0, objects=range(1, 7)).fit(rows)
-    assert len(EmbeddingDisplay.from_estimator(model, names=NAMES).points) == 6
+    classes = ["a", "a", "b", "b", "a", "b"]
+    for given in (classes, ["none", *classes], pd.Series(classes, index=range(1, 7))):
+        display = EmbeddingDisplay.from_estimator(model, names=NAMES, classes=given)
+        assert display.classes.tolist() == classes
+        assert_allclose(display.points, model.embedding_[1:])
+    with pytest.raises(ValueError, match="has 5 entries, but there are 6 objects, 1 to 6"):
+        EmbeddingDisplay.from_estimator(model, classes=classes[1:])
+    counted = OrdinalEmbedding(random_state=0, objects=range(1, 7)).fit(rows)
+    assert len(EmbeddingDisplay.from_estimator(counted, names=NAMES).points) == 6
+    # Points of given objects are drawn, compared or not.
+    given = OrdinalEmbedding(random_state=0, objects=7).fit(rows)
+    assert len(EmbeddingDisplay.from_estimator(given).points) == 7

@@ -49,7 +49,7 @@ def next_queries(
     strategy : {"information", "uncertainty", "random"}, default="information"
     candidates : array-like of shape (n_candidates, 3), default=None
         Questions (i, j, k), with objects as in the fit: is i nearer to j or to k? None draws a few
-        thousand at random.
+        thousand at random, of all objects but numbers that no answer has, unless they were given.
     objects : array-like of shape (n_heads,), default=None
         Only ask questions whose first object is one of these, for instance new objects. Objects
         that are in no answer are assumed to be at the point of a random other object.
@@ -143,7 +143,14 @@ def _new_first(pool: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int) ->
 
 def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
     """Different questions, by positions."""
-    n_objects = len(model.embedding_)
+    known = _known_objects(model)
+    if objects is not None:
+        if isinstance(objects, str) or not hasattr(objects, "__len__") or not len(objects):
+            raise ValueError("objects must be a list of objects of the fit.")
+        table = read_column(objects, len(objects), "objects", "name")
+        heads = find_known(table, model.objects_, input_name="objects")
+        known = np.union1d(known, heads)
+    n_objects = len(known)
     if candidates is not None:
         table = read_table(candidates, input_name="candidates")
         if table.codes.shape[1] != 3:
@@ -157,17 +164,23 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
             rows = np.stack(np.unravel_index(np.arange(n_objects**3), (n_objects,) * 3), axis=1)
         else:
             rows = rng.randint(n_objects, size=(size, 3))
+        rows = known[rows]
     if objects is not None:
-        if isinstance(objects, str) or not hasattr(objects, "__len__") or not len(objects):
-            raise ValueError("objects must be a list of objects of the fit.")
-        table = read_column(objects, len(objects), "objects", "name")
-        heads = find_known(table, model.objects_, input_name="objects")
         if candidates is None and not everything:
             rows[:, 0] = rng.choice(heads, size=len(rows))
         rows = rows[np.isin(rows[:, 0], heads)]
     i, j, k = rows.T
     rows = np.stack([i, np.minimum(j, k), np.maximum(j, k)], axis=1)
     return np.unique(rows[(i != j) & (i != k) & (j != k)], axis=0)
+
+
+def _known_objects(model) -> np.ndarray:
+    """Return the positions of objects that were given or compared: other numbers may be of none."""
+    places = np.arange(len(model.objects_))
+    if model.objects is not None:
+        return places
+    # As 0 is where numbers begin at 1. Those above all that were compared were given to `fit`.
+    return places[model.compared_ | (places > np.flatnonzero(model.compared_).max())]
 
 
 def _entropies(model, pool: np.ndarray, n_samples: int, rng) -> tuple[np.ndarray, np.ndarray]:
