@@ -223,6 +223,12 @@ def triplets_from_ranking(
             f"pivot, got {values.shape}."
         )
     refuse_coded(values, "ranks")
+    if width > 3 and set(np.unique(values[~np.isnan(values)]).tolist()) == {0.0, 1.0}:
+        raise ValueError(
+            "ranks must be the order of the objects, got 0 and 1 only, which may say what was "
+            "chosen: pass ranks + 1 if 0 is the nearest; choices of the nearest ones go to "
+            "triplets_from_multiselect."
+        )
     # All pairs of objects of a trial; comparisons with NaN are False.
     trial, near, far = np.nonzero(values[:, :, None] < values[:, None, :])
     return np.stack([names[trial, 0], names[trial, near + 1], names[trial, far + 1]], axis=1)
@@ -414,7 +420,8 @@ def _selected(select, table: Table, lead: int, response, *, ranked: bool) -> np.
         try:
             choices, _ = read_choices(list(column), table, options, response, readings)
         except ValueError as error:
-            hint = _hint_of_joined(column) or _hint_of_indicators(cells, options)
+            labels = [table.labels[option] for option in options]
+            hint = _hint_of_joined(column) or _hint_of_indicators(select, cells, options, labels)
             raise ValueError(
                 f"select must hold what was chosen from the others{hint}: {error}"
             ) from None
@@ -449,11 +456,12 @@ def _hint_of_joined(cells) -> str:
     return f" in cells of their own, [cell.split({marks[0]!r}) for cell in select]" if marks else ""
 
 
-def _hint_of_indicators(cells: list[list], options: list[int]) -> str:
+def _hint_of_indicators(select, cells: list[list], options: list[int], labels: list) -> str:
     """Say what to pass where cells say of each option whether it was chosen."""
     if len(cells[0]) != len(options) or any(set(row) - {0, 1} for row in cells):
         return ""
-    return f" by columns, numpy.array({options})[numpy.nonzero(select)[1]].reshape(len(X), -1)"
+    told = f"select[{labels}]" if set(getattr(select, "columns", ())) == set(labels) else "select"
+    return f" by columns, numpy.array({options})[numpy.nonzero({told})[1]].reshape(len(X), -1)"
 
 
 def _in_front(table: Table, columns: np.ndarray) -> np.ndarray:

@@ -325,6 +325,11 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         LikelihoodRatio
             `statistic`, `df` and `p_value`.
 
+        Raises
+        ------
+        ValueError
+            If `larger` has another model, another link or other answers.
+
         Examples
         --------
         >>> import numpy as np
@@ -339,13 +344,25 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_is_fitted(larger)
-        df = larger.n_parameters_ - self.n_parameters_
-        if df < 1 or abs(larger.weight_ - self.weight_) > 1e-9 * self.weight_:
+        models = [model.model for model in (self, larger)]
+        if (
+            sorted(set(models), key=[*MODELS, "difference"].index) != models
+            or "difference" in models
+        ):
             raise ValueError(
-                "larger must have more parameters and the same answers: got "
-                f"{larger.n_parameters_} parameters, where this fit has {self.n_parameters_}, and "
-                f"answers of weight {larger.weight_:g}, here {self.weight_:g}."
+                "larger must have a model of which this one is a special case, 'independent' of "
+                f"'additive' of 'full'; got {models[1]!r}, and this one is {models[0]!r}."
             )
+        if self.link != larger.link:
+            raise ValueError(f"larger must have link={self.link!r}, got {larger.link!r}.")
+        one, two = self.judgements_, larger.judgements_
+        if not (
+            np.array_equal(one.sides, two.sides)
+            and np.array_equal(one.trials, two.trials)
+            and np.allclose(one.weights, two.weights, rtol=1e-9, atol=0.0)
+        ):
+            raise ValueError("larger must be fitted to the same answers as this model.")
+        df = larger.n_parameters_ - self.n_parameters_
         statistic = max(self.deviance_ - larger.deviance_, 0.0)
         return LikelihoodRatio(statistic, df, float(chi2.sf(statistic, df)))
 

@@ -45,14 +45,17 @@ def warn_at_chance(
 
 def warn_misread(model: Any) -> None:
     """Warn where random answers, or the reverse ones, would agree with an embedding as well."""
-    p, trials, answers = model.n_components, model.loss == "oddoneout", model.answers_
+    trials, answers = model.loss == "oddoneout", model.answers_
+    n = int(np.count_nonzero(model.compared_))
+    # So many objects span no more dimensions.
+    p = min(model.n_components, n - 1)
     agree = answer_margins(model.embedding_, answers.rows, EmbeddingLoss(model.loss)) > 0.0
     chance = 1.0 / 3.0 if trials else 0.5
     at_chance = warn_at_chance(
         agree,
         answers.weights,
         # Shifts, turns and the scale change no answer.
-        int(np.count_nonzero(model.compared_)) * p - p * (p + 1) // 2 - 1,
+        n * p - p * (p + 1) // 2 - 1,
         chance,
         f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
         "holds (response), and that all columns hold objects (columns)",

@@ -12,6 +12,7 @@ from skscreen.embedding.problem.answers import (
     Answers,
     Layout,
     check_total,
+    is_tensor,
     quadruplets,
     read_answers,
     read_groups,
@@ -22,6 +23,7 @@ from skscreen.embedding.problem.answers import (
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.reading.objects import given_objects
 from skscreen.embedding.problem.reading.responses import check_response
+from skscreen.embedding.problem.reading.table import read_table
 from skscreen.embedding.problem.scale import sides_of
 
 
@@ -81,6 +83,12 @@ def triplet_error(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )
     layout = Layout(columns, pivot, check_response(response))
+    if names is None and not is_tensor(X) and read_table(X, columns).names.dtype.kind in "UST":
+        raise ValueError(
+            "X names objects by strings, which do not say what their rows in an array are, as "
+            "estimators sort them: pass pandas.DataFrame(embedding, index=names), names as "
+            "model.objects_, or whole numbers as objects if these are rows."
+        )
     objects = np.arange(len(embedding)) if names is None else given_objects(names)
     rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=objects)
     check_total(weights)
@@ -92,7 +100,7 @@ def triplet_error(
 
 
 def _refuse_other_forms(points: Any, name: str) -> None:
-    """Refuse a model, and points by name in a dict, and say what to pass."""
+    """Refuse a model, points by name in a dict or a column, and say what to pass."""
     call = ""
     if hasattr(points, "embedding_"):
         call = f"pandas.DataFrame({name}.embedding_, index={name}.objects_)"
@@ -100,6 +108,12 @@ def _refuse_other_forms(points: Any, name: str) -> None:
         call = f"pandas.DataFrame.from_dict({name}, orient='index')"
     if call:
         raise TypeError(f"{name} must be points, got {type(points).__name__}: pass {call}.")
+    if hasattr(points, "select_dtypes"):
+        for column in points.select_dtypes(exclude="number"):
+            raise ValueError(
+                f"{name} must hold numbers, but its column {column!r} does not. If it holds the "
+                f"names of the objects, pass {name}.set_index({column!r})."
+            )
 
 
 def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:

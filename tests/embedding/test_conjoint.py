@@ -77,8 +77,15 @@ def test_nested_models_are_compared_by_their_deviances():
     assert found.p_value < 1e-3
     assert additive.likelihood_ratio_test(full).df == 12
     assert additive.likelihood_ratio_test(full).p_value > 0.01
-    for smaller, larger in ((full, additive), (additive, fitted("full", FRAME[:-1], GREATER[:-1]))):
-        with pytest.raises(ValueError, match="more parameters and the same answers"):
+    logit = DifferenceScaling(model="full", link="logit").fit(FRAME, GREATER)
+    for smaller, larger, message in (
+        (full, additive, "special case, .* got 'additive', and this one is 'full'"),
+        (bumps, fitted("gloss"), "special case"),
+        (additive, fitted("full", FRAME[:-1], GREATER[:-1]), "the same answers"),
+        (additive, fitted("full", FRAME, ~GREATER), "the same answers"),
+        (additive, logit, "must have link='probit', got 'logit'"),
+    ):
+        with pytest.raises(ValueError, match=message):
             smaller.likelihood_ratio_test(larger)
 
 

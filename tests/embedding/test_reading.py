@@ -11,9 +11,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from embedding_reference import trials_of, triplets_of
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from skscreen import DifferenceScaling, OrdinalEmbedding
+from skscreen.embedding.problem.reading.table import read_table
 from skscreen.metrics import noise_ceiling, triplet_error
 from skscreen.preprocessing import (
     triplets_from_mostcentral,
@@ -109,7 +111,7 @@ QUADRUPLETS = np.array([RNG.choice(N, 4, replace=False) for _ in range(300)])
 )
 def test_1_and_2_are_no_counts(X, y):
     pivot = -1 if len(X) == M and X is not SHOWN else None
-    with pytest.raises(ValueError, match="codes of two options, 1 and 2 .pass y == 1 if"):
+    with pytest.raises(ValueError, match="codes of two options, 1 and 2"):
         OrdinalEmbedding(pivot=pivot).fit(X, y)
 
 
@@ -120,6 +122,12 @@ def test_levels_of_the_first_stimulus_are_not_those_of_the_first_attribute():
     fit = DifferenceScaling(model="additive", reg=1e-3).fit(frame, greater)
     with pytest.raises(ValueError, match=r"Pass columns=\['G1', 'G2', 'B1', 'B2'\]"):
         DifferenceScaling(model="additive").fit(frame[["G1", "B1", "G2", "B2"]], greater)
+    for one, two in (("{}_x", "{}_y"), ("{}_links", "{}_rechts"), ("L{}", "R{}")):
+        labels = [side.format(name) for side in (one, two) for name in ("gloss", "rough")]
+        other = pd.DataFrame(frame[["G1", "B1", "G2", "B2"]].to_numpy(), columns=labels)
+        with pytest.raises(ValueError, match="the columns of each attribute side by side"):
+            DifferenceScaling(model="additive").fit(other, greater)
+        DifferenceScaling(model="additive").fit(other[[labels[k] for k in (0, 2, 1, 3)]], greater)
     mixed = DifferenceScaling(model="additive", reg=1e-3, columns=["G1", "G2", "B1", "B2"])
     assert mixed.fit(frame[["G1", "B1", "G2", "B2"]], greater).deviance_ == fit.deviance_
     with pytest.raises(ValueError, match=r"pass y == 1 if 1 says .*, y == 2 if 2 does"):
@@ -317,6 +325,77 @@ def test_ranks_whose_labels_say_another_order_are_refused(word):
     with pytest.raises(ValueError, match="ranks must have its columns in the order") as refused:
         triplets_from_ranking(table, moved)
     assert f"Pass ranks[{list(ranks)}]" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "others"),
+    [
+        (["option_a", "option_b", "option_c"], ["rank_a", "rank_b", "rank_c"]),
+        (["imgA", "imgB", "imgC"], ["rankA", "rankB", "rankC"]),
+        (["Q1_1", "Q1_2", "Q1_3"], ["Q2_1", "Q2_2", "Q2_3"]),
+        (["bild_links", "bild_mitte", "bild_rechts"], ["rang_links", "rang_mitte", "rang_rechts"]),
+    ],
+)
+def test_labels_that_differ_in_what_all_begin_with(labels, others):
+    table = pd.DataFrame([["r", "x", "y", "z"]], columns=["ref", *labels])
+    right = triplets_from_ranking(table, pd.DataFrame([[1, 2, 3]], columns=others))
+    assert right.tolist() == [["r", "x", "y"], ["r", "x", "z"], ["r", "y", "z"]]
+    with pytest.raises(ValueError, match=re.escape(f"Pass ranks[{others}]")):
+        triplets_from_ranking(table, pd.DataFrame([[3, 2, 1]], columns=others[::-1]))
+    with pytest.raises(ValueError, match=re.escape(f"Pass y[{others}]")):
+        triplets_from_votes(table[labels], pd.DataFrame([[3, 2, 1]], columns=others[::-1]))
+
+
+def test_what_was_chosen_is_no_rank():
+    for ranks in ([[1, 0, 0]], [[0, 1, 1]]):
+        with pytest.raises(ValueError, match=r"ranks must be the order .* pass ranks \+ 1 if 0"):
+            triplets_from_ranking([["r", "a", "b", "c"]], ranks)
+    assert triplets_from_ranking([["r", "a", "b"]], [[1, 0]]).tolist() == [["r", "b", "a"]]
+
+
+def test_levels_over_many_decades_are_told_apart():
+    rng = np.random.default_rng(0)
+    levels = 10.0 ** np.arange(-6, 5)
+    X = np.sort([rng.choice(11, 4, replace=False) for _ in range(200)], axis=1)
+    y = X[:, 3] - X[:, 2] > X[:, 1] - X[:, 0]
+    for objects in (None, levels):
+        assert_array_equal(DifferenceScaling(objects=objects).fit(levels[X], y).objects_, levels)
+    # What sums leave of 0 is 0.
+    sums = np.array([-0.3, 0.0, 0.3, 0.1 + 0.2, 0.1 + 0.2 - 0.3])
+    assert len(np.unique(read_table(sums[:, None]).codes)) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "what"),
+    [
+        ("1", "1.0", "the way a number is written"), ("cat", "\ufeffcat", "cannot be seen"),
+        ("a/x.png", "a\\x.png", "the kind of slashes"), ("x.png", "a/x.png", "the folder"),
+        ("Cat", "cat ", "spaces or capitals"), ("\xe9", "e\u0301", "Unicode form"),
+    ],
+)  # fmt: skip
+def test_names_that_look_alike_are_told(one, other, what):
+    rows = np.array([[one, "b", "c"], ["b", "c", one], ["c", one, "b"]])
+    with pytest.warns(UserWarning, match=f"differ in .*{what}.* only"):
+        OrdinalEmbedding(max_iter=5).fit(np.vstack([rows, np.where(rows == one, other, rows)]))
+    model = OrdinalEmbedding(max_iter=5, random_state=0).fit(rows)
+    if what != "the folder":
+        with pytest.warns(UserWarning, match=f"is no object of the fit: .*{what}.* only"):
+            model.score(np.where(rows == one, other, rows))
+
+
+def test_blank_cells_of_strings_are_missing():
+    for blank in ("", "  ", "\t"):
+        refused("missing answer, .* in row 1", np.array([["a", "b", "c"], ["b", "a", blank]]))
+
+
+def test_strings_do_not_name_rows_of_an_array():
+    model = OrdinalEmbedding(max_iter=5, random_state=0).fit(T.astype(str))
+    with pytest.raises(ValueError, match=r"names objects by strings, .* index=names"):
+        triplet_error(model.embedding_, T.astype(str))
+    frame = pd.DataFrame(model.embedding_, index=model.objects_)
+    assert triplet_error(frame, T.astype(str)) == 1.0 - model.score(T.astype(str))
+    with pytest.raises(ValueError, match=r"its column 'name' does not.* set_index"):
+        triplet_error(frame.rename_axis("name").reset_index(), T.astype(str))
 
 
 def test_selections_and_central_objects_by_ids_from_1():

@@ -75,7 +75,7 @@ def test_choices_of_the_odd_one_out():
     [
         ([[0, 1, 2], [1, 2, 0]], {}, "answered twice or more, got none"),
         (sparse.csr_array(np.eye(2, 4)), {}, "none of its 2 rows does"),
-        ([[0, 1, 2], [0, 1, 2]], {"y": [1.5, 2.5]}, "y must hold whole numbers"),
+        ([[0, 1, 2], [0, 1, 2]], {"y": [1.5, 2.5], "response": "count"}, "y must hold whole"),
         ([[0, 1], [0, 1]], {}, "X must have 3 columns"),
     ],
 )

@@ -18,6 +18,7 @@ from skscreen.embedding.problem.reading.objects import (
     refuse_codes,
     refuse_header,
     warn_alike,
+    warn_misspelt,
 )
 from skscreen.embedding.problem.reading.responses import read_choices
 from skscreen.embedding.problem.reading.table import (
@@ -133,6 +134,7 @@ def read_answers(
     if table.codes.shape[1] > 3 and layout.columns is None and not is_tensor(X):
         check_columns(table, declared=True, lead=None)
     places = find_known(table, objects, strangers=strangers)
+    warn_misspelt(table.names[places == len(objects)], objects)
     return _answers(_arranged(table, y, layout), places, sample_weight)
 
 

@@ -15,9 +15,10 @@ from skscreen.embedding.problem.scale import differences
 MODELS = ("independent", "additive", "full")
 # Words in labels of columns for the first and the second stimulus.
 _SIDES = {
-    "0", "1", "2", "a", "b", "bottom", "comparison", "first", "l", "left", "lower", "one", "probe",
-    "r", "ref", "reference", "right", "s", "second", "standard", "stim", "stimulus", "target",
-    "test", "top", "two", "upper",
+    "0", "1", "2", "a", "b", "bottom", "comparison", "derecha", "destra", "direita", "droite",
+    "esquerda", "first", "gauche", "izquierda", "l", "left", "links", "lower", "one", "probe", "r",
+    "rechts", "ref", "reference", "right", "s", "second", "sinistra", "standard", "stim",
+    "stimulus", "target", "test", "top", "two", "upper", "x", "y",
 }  # fmt: skip
 
 
@@ -127,7 +128,10 @@ def _stem(label: Any) -> str | None:
     if not isinstance(label, str):
         return None
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", label)
-    return " ".join(word for word in map(str.lower, words) if word not in _SIDES) or label[0]
+    words = [word for word in words if word.lower() not in _SIDES]
+    # A letter may be in front of a word: "Lgloss" beside "Rgloss".
+    words = [word[1:] if re.fullmatch("[ABLR][a-z]{3,}", word) else word for word in words]
+    return " ".join(words).lower() or label[0]
 
 
 def _part(table: Table, attribute: int) -> Table:

@@ -1,5 +1,6 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
+import re
 import unicodedata
 from collections.abc import Mapping, Set
 from numbers import Integral, Real
@@ -7,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from skscreen.core.inputs import bare_file
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.reading.table import (
-    SAME,
     Table,
     are_numbers,
     array_of,
     as_written,
     read_table,
+    rounding,
 )
 from skscreen.fitting.warning import warn_user
 
@@ -203,28 +205,62 @@ def given_objects(objects: Any) -> np.ndarray:
     return names[codes[:, 0]]
 
 
+# Characters that none can see: a byte order mark, and spaces and joiners without width.
+_UNSEEN = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060\u00ad"))
+
+
 def plain(name: Any) -> Any:
-    """Return a name without what spaces, capitals and ways to write an accent add."""
+    """Return a name without what spaces, capitals and ways to write the same add."""
     if not isinstance(name, str):
         return name
-    return unicodedata.normalize("NFKC", " ".join(name.split()).casefold())
+    text = " ".join(name.translate(_UNSEEN).split()).casefold().replace("\\", "/")
+    # As "1" and "1.0", where one of two files misses a value.
+    return unicodedata.normalize("NFKC", re.sub(r"^(\d+)\.0*$", r"\1", text))
 
 
 def what_differs(one: str, other: str) -> str:
     """Return in what names differ that are alike; those of files of a Mac in what none can see."""
     if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other):
         return "the Unicode form of accents only (unicodedata.normalize('NFC', name) unites them)"
+    if one.translate(_UNSEEN) == other.translate(_UNSEEN):
+        return "characters that cannot be seen only (name.strip('\\ufeff\\u200b') takes them away)"
+    if "\\" in one + other:
+        return "the kind of slashes only"
+    if "." in one + other and not {*one, *other} - set("0123456789."):
+        return "the way a number is written only"
     return "spaces or capitals only"
 
 
 def warn_alike(names: np.ndarray, what: str = "objects") -> None:
-    """Warn about names that differ in nothing but spaces, capitals and ways to write an accent."""
+    """Warn about names that differ in nothing but spaces, capitals and ways to write the same."""
     seen: dict[Any, Any] = {}
     for name in names.tolist():
         if (other := seen.setdefault(plain(name), name)) is not name:
             warn_user(
                 f"The {what} {other!r} and {name!r} differ in {what_differs(other, name)}, and are "
                 f"taken as two {what}."
+            )
+            return
+    for text, name in seen.items():
+        # Pictures of two folders may have one name; with and without a folder they are rather one.
+        file = text.rpartition("/")[2] if isinstance(text, str) and "/" in text else ""
+        if file in seen and bare_file(file) != file:
+            warn_user(
+                f"The {what} {seen[file]!r} and {name!r} differ in the folder only, and are taken "
+                f"as two {what}."
+            )
+            return
+
+
+def warn_misspelt(names: np.ndarray, objects: np.ndarray) -> None:
+    """Warn about names that are no objects, but differ from one only as `warn_alike` says."""
+    known = {plain(name): name for name in objects.tolist()} if len(names) else {}
+    for name in names.tolist():
+        if plain(name) in known:
+            other = known[plain(name)]
+            warn_user(
+                f"X names {name!r}, which is no object of the fit: from {other!r} it differs in "
+                f"{what_differs(other, name)}. Its answers are taken as about an unknown object."
             )
             return
 
@@ -254,7 +290,7 @@ def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
     ascending = objects[order].astype(np.float64)
     after = np.clip(np.searchsorted(ascending, names), 1, n - 1)
     nearest = after - (names - ascending[after - 1] < ascending[after] - names)
-    error = 0.0 if objects.dtype.kind in "iu" else SAME * np.nanmax(np.abs(ascending), initial=0.0)
+    error = 0.0 if objects.dtype.kind in "iu" else rounding(ascending)[nearest]
     same = np.abs(ascending[nearest] - names) <= error
     return np.where(same, order[nearest], n)
 

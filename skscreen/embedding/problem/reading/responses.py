@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,11 +260,11 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
         row, more = int(np.argmax(wrong)), int(np.count_nonzero(wrong)) - 1
         shown = table.names[table.codes[row, options]].tolist()
         said = y.names.tolist()[y.codes[row, 0]]
-        hint = _other_loss(y, table, options)
+        hint, bare = _other_loss(y, table, options), [*map(bare_file, shown)]
         if said not in shown and plain(said) in (plains := [*map(plain, shown)]):
             like = shown[plains.index(plain(said))]
             hint = f" They differ in {what_differs(like, said)}." + hint
-        elif isinstance(said, str) and bare_file(said) in map(bare_file, shown):
+        elif isinstance(said, str) and said not in shown and bare_file(said) in bare:
             hint = (
                 " They differ in the folder or the ending of a file only: write both alike, "
                 "pathlib.PurePath(name).stem for each name in X and y." + hint
@@ -320,10 +321,15 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
     votes = read_numbers(y, labels)
     shape = len(table.codes), len(options)
     # Written such that NaN is out of range.
-    if votes is None or votes.shape != shape or not np.all((votes >= 0.0) & (votes < np.inf)):
+    wrong = None if votes is None else ~((votes >= 0.0) & (votes < np.inf))
+    if votes is None or votes.shape != shape or np.any(wrong):
+        got = ""
+        if votes is not None and votes.shape == shape:
+            row, column = np.argwhere(wrong)[0]
+            got = f", got {votes[row, column]:g} in row {row}, column {labels[column]!r}"
         raise ValueError(
             f"y must be one column of responses, or votes, finite numbers >= 0 in {shape[0]} rows "
-            f"and a column for each of the {shape[1]} objects that could be chosen."
+            f"and a column for each of the {shape[1]} objects that could be chosen{got}."
         )
     rows, columns = np.nonzero(votes)
     if not len(rows):
@@ -334,18 +340,41 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
 def refuse_other_order(values: Any, labels: list, input_name: str) -> None:
     """Raise where columns of votes or ranks are called as those of objects in another order are."""
     given = list(getattr(values, "columns", []))
-    if set(given) == set(labels) or not all(isinstance(one, str) for one in (*given, *labels)):
+    known = set(given) == set(labels) or len(given) != len(labels)
+    if known or not all(isinstance(one, str) for one in (*given, *labels)):
         return
+    own, others = _distinctive(labels), _distinctive(given)
+    if sorted(own) == sorted(others) and len(set(own)) == len(own) and own != others:
+        order = [given[others.index(word)] for word in own]
+        _refuse_order(input_name, labels, given, order)
     for alike in (_is_a_word, _shares_word, _shares_numbers):
         places = []
         for label in labels:
             like = [k for k, word in enumerate(given) if alike(label, word)]
             places += like if len(like) == 1 else []
         if sorted(places) == list(range(len(given))) and places != sorted(places):
-            raise ValueError(
-                f"{input_name} must have its columns in the order of the objects, {labels}; got "
-                f"{given}. Pass {input_name}[{[given[place] for place in places]}]."
-            )
+            _refuse_order(input_name, labels, given, [given[place] for place in places])
+
+
+def _refuse_order(input_name: str, labels: list, given: list, order: list) -> None:
+    raise ValueError(
+        f"{input_name} must have its columns in the order of the objects, {labels}; got {given}. "
+        f"Pass {input_name}[{order}]."
+    )
+
+
+def _distinctive(labels: list[str]) -> list[str]:
+    """Return labels without what all begin or end with, as "a" and "b" of "rank_a" and "rank_b"."""
+    words = [label.casefold() for label in labels]
+    start = _shared(words)
+    end = min(_shared([word[::-1] for word in words]), min(map(len, words)) - start)
+    return [word[start : len(word) - end] for word in words]
+
+
+def _shared(words: list[str]) -> int:
+    """Return how many letters all words begin with."""
+    places = zip(*words, strict=False)
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, places))
 
 
 def _is_a_word(label: str, word: str) -> bool:

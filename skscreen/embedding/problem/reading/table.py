@@ -12,8 +12,8 @@ from sklearn.utils._missing import is_pandas_na
 
 from skscreen.core.inputs import listed_rows
 
-# Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
-SAME = 1e-9
+# Numbers that differ by less than this share of them are one name: 0.3 and 3 * 0.1.
+_SAME = 1e-9
 # Sizes of numbers that, as -1, stand for missing answers.
 CODES = (9, 99, 999, 9999)
 
@@ -283,7 +283,8 @@ def _factorised(values: np.ndarray, input_name: str):
     else:
         return _hashed(values.ravel().tolist(), input_name)
     if kind in "UST":
-        return codes, names, np.isin(names, ["", "nan"])
+        blank = [_is_missing(name) or name in ("nan", b"nan") for name in names.tolist()]
+        return codes, names, np.array(blank)
     return codes, names, np.isnan(names) if kind == "f" else np.zeros(len(names), dtype=bool)
 
 
@@ -306,9 +307,16 @@ def _floats(values: np.ndarray, input_name: str) -> tuple[np.ndarray, np.ndarray
     if np.all(np.abs(values) <= 2.0**53) and np.all(values == np.floor(values)):
         return _whole(values.astype(np.int64))
     names, codes = np.unique(values, return_inverse=True)
-    apart = np.diff(names) > SAME * np.nanmax(np.abs(names), initial=0.0)
+    apart = np.diff(names) > rounding(names)[1:]
     first = np.append(True, apart | np.isnan(names[1:]))
     return (np.cumsum(first) - 1)[codes], names[first]
+
+
+def rounding(names: np.ndarray) -> np.ndarray:
+    """Return by how much each of some numbers may differ from one that is the same name."""
+    sizes = np.abs(names)
+    # Sums of the largest leave rounding errors where they should be 0.
+    return _SAME * (sizes + 1e-5 * np.nanmax(sizes, initial=0.0))
 
 
 def _hashed(cells: list, input_name: str):
@@ -346,5 +354,5 @@ def _hashed(cells: list, input_name: str):
 def _is_missing(value) -> bool:
     # pandas and polars have nulls of their own, which are equal to nothing or to no truth value.
     nan = isinstance(value, float) and value != value
-    nothing = value is None or (isinstance(value, str) and not value.strip())
+    nothing = value is None or (isinstance(value, str | bytes) and not value.strip())
     return nan or nothing or type(value).__name__ in ("NAType", "NaTType")
