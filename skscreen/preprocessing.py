@@ -28,6 +28,7 @@ from skscreen.embedding.problem.reading.table import (
     read_numbers,
     read_table,
     refuse_coded,
+    refuse_other_rows,
 )
 
 __all__ = [
@@ -163,6 +164,7 @@ def triplets_from_multiselect(
             raise ValueError(f"select must be from 1 to {width - 1}, got {select}.")
         k, chosen = int(select), np.empty((n_trials, 0), dtype=np.int64)
     else:
+        refuse_other_rows(X, select, "select")
         chosen = _selected(select, table, lead, response, ranked=bool(is_ranked))
         k = chosen.shape[1]
     names = _in_front(table, np.column_stack([np.full(n_trials, lead), chosen]))
@@ -209,6 +211,7 @@ def triplets_from_ranking(
     if ranks is None:
         return _rows(names, [(0, j, k) for j in range(1, width) for k in range(j + 1, width)])
     labels = [label for place, label in enumerate(table.labels) if place != lead]
+    refuse_other_rows(X, ranks, "ranks")
     refuse_other_order(ranks, labels, "ranks")
     values = read_numbers(ranks, labels)
     if values is None or _are_booleans(ranks):
@@ -332,6 +335,8 @@ def triplets_from_ratings(
         )
     if not isinstance(dissimilarity, bool | np.bool_):
         raise TypeError(f"dissimilarity must be True or False, got {dissimilarity!r}.")
+    for name, given in (("ratings", ratings), ("groups", groups)):
+        refuse_other_rows(X, given, name)
     n = len(table.codes)
     values = read_column(ratings, n, "ratings", "value")
     if values.names.dtype.kind not in "iuf":

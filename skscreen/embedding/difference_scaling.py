@@ -32,7 +32,7 @@ from skscreen.embedding.problem.reading.conjoint import (
 )
 from skscreen.embedding.problem.reading.objects import learn_objects
 from skscreen.embedding.problem.reading.responses import RESPONSES
-from skscreen.embedding.problem.reading.table import read_table
+from skscreen.embedding.problem.reading.table import read_table, refuse_other_rows
 from skscreen.embedding.problem.scale import (
     Judgements,
     ScaleFit,
@@ -378,6 +378,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
     def _read(self, X, y, sample_weight) -> Judgements:
         """Read the answers of a fit; set what they tell."""
         if self.model != "difference":
+            refuse_other_rows(X, y, "y")
             table = read_table(X, self.columns)
             self.objects_ = learn_levels(table, self.objects)
             self.response_ = self.response
@@ -423,6 +424,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         """Whether answers agree, 1, 0 or -1, and their weights."""
         if self.model != "difference":
             check_columns_of_fit(self, X)
+            refuse_other_rows(X, y, "y")
             table = read_table(X, self.columns, learned=learned_columns(self))
             judged = self._conjoint(table, y, sample_weight)
             return np.sign(judged.design @ self.coef_).astype(np.int64), judged.weights

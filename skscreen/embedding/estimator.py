@@ -157,7 +157,8 @@ class OrdinalEmbedding(
         answered, False, -1 or 0 if it is the reverse; "auto" warns of 0 and 1, perhaps two options.
         "count": how often it was answered, negative for the reverse; or a table with a column of
         votes for each object that could be chosen. "auto" takes the only reading that is possible,
-        and objects that hardly any counts would match by chance as the chosen ones, or it raises.
+        and objects that hardly any counts would match by chance as the chosen ones, or it raises,
+        also where no count is below 0, as codes of two options and ratings are.
     n_jobs : int or None, default=None
         Number of threads for the random starts.
     verbose : int, default=0

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from sklearn.utils import check_scalar
 
 from skscreen.core.inputs import in_order
-from skscreen.inspection.labels import place_labels, written
+from skscreen.inspection.labels import place_labels
 from skscreen.inspection.style import (
     GREY,
     Axes,
@@ -24,6 +24,7 @@ from skscreen.inspection.style import (
     checked_classes,
     legend_above,
     scatter_classes,
+    written,
 )
 
 
@@ -187,7 +188,7 @@ class EmbeddingDisplay(Display):
                 ax.plot(*np.stack([point, other], axis=1), color="0.7", linewidth=0.8, zorder=1)
             self.reference_scatter_ = ax.scatter(
                 reference[:, 0], reference[:, 1], s=22, facecolor="white",
-                edgecolor=GREY, zorder=4, label=self.reference_name,
+                edgecolor=GREY, zorder=4, label=written(self.reference_name),
             )  # fmt: skip
         self.scatters_ = scatter_classes(ax, points, self.classes, "embedding", s=24, zorder=5)
         ax.margins(0.08)

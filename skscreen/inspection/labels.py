@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skscreen.inspection.style import Axes
+from skscreen.inspection.style import Axes, written
 
 # All lengths are in points of 1/72 inch. Distance of points that count as a crowd.
 _CROWD = 25.0
@@ -51,20 +51,6 @@ def place_labels(
         )  # fmt: skip
         texts.append(text)
     return texts
-
-
-def written(name: Any) -> str:
-    """Return a name as matplotlib writes it: dollar signs that mark no formula are letters."""
-    from matplotlib.mathtext import MathTextParser
-
-    text = str(name)
-    if "$" not in text:
-        return text
-    try:
-        MathTextParser("path").parse(text)
-    except ValueError:
-        return text.replace("$", r"\$")
-    return text
 
 
 def _sizes(ax: Axes, names: Sequence, size: float) -> np.ndarray:

@@ -143,6 +143,21 @@ def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
     return classes
 
 
+def written(name: Any) -> str:
+    """Return a name as matplotlib writes it: dollar signs that mark no formula are letters."""
+    from matplotlib.mathtext import MathTextParser
+
+    # Legends leave out what begins with an underscore.
+    text = f" {name}" if str(name).startswith("_") else str(name)
+    if "$" not in text:
+        return text
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return text.replace("$", r"\$")
+    return text
+
+
 def scatter_classes(
     ax: Axes, points: np.ndarray, classes: np.ndarray | None, name: str | None = None, **style: Any
 ) -> list[Any]:
@@ -154,7 +169,7 @@ def scatter_classes(
             color=CLASS_COLOURS[k % len(CLASS_COLOURS)],
             # With more classes than colours the markers tell them apart.
             marker=CLASS_MARKERS[(k + k // len(CLASS_COLOURS)) % len(CLASS_MARKERS)],
-            label=name if classes is None else str(label),
+            label=name if classes is None else written(label),
             **style,
         )
         for k, label in enumerate(np.unique(codes))

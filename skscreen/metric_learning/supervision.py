@@ -261,6 +261,22 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
     return rows
 
 
+def refuse_labels(X: Any, used: np.ndarray, name: str) -> None:
+    """Refuse indices that may be rows of a frame, or other rows by the labels of its index."""
+    labels = np.asarray(X.index) if hasattr(X, "loc") else np.empty(0)
+    used = np.unique(used)
+    if labels.dtype.kind not in "iu" or not np.isin(used, labels).all():
+        return
+    other = labels[used] != used
+    if other.any():
+        k = int(used[np.argmax(other)])
+        raise ValueError(
+            f"Indices may be rows of {name}, or labels of its index: row {k} has the label "
+            f"{labels[k]}. Pass {name}.reset_index(drop=True), and in the place of labels a "
+            f"{name}.index.get_indexer(a.ravel()).reshape(a.shape)."
+        )
+
+
 def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
     """Bounds of squared distances, one for each pair."""
     if values is None and n_pairs == 0:

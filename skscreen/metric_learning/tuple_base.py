@@ -23,7 +23,7 @@ from skscreen.fitting.path import forget, keeps_arguments, with_options
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
-from skscreen.metric_learning.supervision import AS_INTEGERS, check_weights
+from skscreen.metric_learning.supervision import AS_INTEGERS, check_weights, refuse_labels
 
 # Parameters of `ScreenedRTLM` that belong to labels, to its papers, or to large data; all others
 # are passed on.
@@ -223,6 +223,8 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
     tuples = listed_rows(tuples)
     if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
+        if names.dtype.kind in "iu":
+            refuse_labels(model.preprocessor, names, "preprocessor")
         same = same_pairs(rows)
         if np.any(same):
             row = int(np.argmax(same))

@@ -353,6 +353,23 @@ def test_what_was_chosen_is_no_rank():
     assert triplets_from_ranking([["r", "a", "b"]], [[1, 0]]).tolist() == [["r", "b", "a"]]
 
 
+def test_rows_of_a_frame_and_its_answers_in_other_orders():
+    frame = NAMED.assign(first=FIRST)
+    moved, objects = frame.sample(frac=1.0, random_state=0), ["head", "left", "right"]
+    text = r"has the index of X in another order: pass {0}.loc\[X.index\] if .*, {0}.to_numpy\(\)"
+    refused(text.format("y"), moved[objects], frame["first"])
+    assert answers_of(moved[objects], moved["first"]) == answers_of(NAMED, FIRST)
+    by_place = moved["first"].to_numpy()
+    assert answers_of(moved[objects], pd.Series(by_place, index=range(1, M + 1))) == answers_of(
+        NAMED, FIRST
+    )
+    with pytest.raises(ValueError, match=text.format("ratings")):
+        triplets_from_ratings(moved[objects[:2]], pd.Series(RNG.random(M)))
+    levels = pd.DataFrame(RNG.integers(4, size=(M, 4))).sample(frac=1.0, random_state=0)
+    with pytest.raises(ValueError, match=text.format("y")):
+        DifferenceScaling(model="additive").fit(levels, pd.Series(FIRST))
+
+
 def test_levels_over_many_decades_are_told_apart():
     rng = np.random.default_rng(0)
     levels = 10.0 ** np.arange(-6, 5)
@@ -394,7 +411,7 @@ def test_strings_do_not_name_rows_of_an_array():
         triplet_error(model.embedding_, T.astype(str))
     frame = pd.DataFrame(model.embedding_, index=model.objects_)
     assert triplet_error(frame, T.astype(str)) == 1.0 - model.score(T.astype(str))
-    with pytest.raises(ValueError, match=r"its column 'name' does not.* set_index"):
+    with pytest.raises(ValueError, match=r"its column 'name' does not.*set_index"):
         triplet_error(frame.rename_axis("name").reset_index(), T.astype(str))
 
 

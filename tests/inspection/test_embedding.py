@@ -479,3 +479,11 @@ def test_objects_whose_numbers_begin_at_1():
     # Points of given objects are drawn, compared or not.
     given = OrdinalEmbedding(random_state=0, objects=7).fit(rows)
     assert len(EmbeddingDisplay.from_estimator(given).points) == 7
+
+
+def test_legends_write_what_classes_are_called():
+    classes = ["_control", "<$_$5", "test"] * 2
+    display = EmbeddingDisplay.from_estimator(fitted(), classes=classes)
+    display.figure_.draw_without_rendering()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert [text.strip().replace("\\", "") for text in texts] == sorted(set(classes))

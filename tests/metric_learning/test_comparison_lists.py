@@ -10,6 +10,7 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from cases import some
@@ -20,7 +21,7 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
-from skscreen import ScreenedRTLM, rtlm_path
+from skscreen import RTLMTripletsClassifier, ScreenedRTLM, rtlm_path
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
@@ -511,3 +512,23 @@ def test_the_matrix_of_float32_data_in_small_units_is_finite():
     triplets = np.array([rng.choice(7, 3, replace=False) for _ in range(21)])
     matrix = ScreenedRTLM().fit(small, triplets=triplets).get_mahalanobis_matrix()
     assert np.all(np.isfinite(matrix)) and np.trace(matrix) > 1e55
+
+
+def test_indices_that_may_be_labels_of_a_frame_are_refused():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 3))).sample(frac=1.0, random_state=0)
+    triplets = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])
+    message = r"Indices may be rows of {}, or labels of its index: row \d+ has the label \d+"
+    with pytest.raises(ValueError, match=message.format("X")):
+        ScreenedRTLM().fit(frame, triplets=triplets)
+    with pytest.raises(ValueError, match=message.format("X")):
+        ScreenedRTLM().fit(frame, pairs=(triplets[:, :2], triplets[:, 1:]))
+    with pytest.raises(ValueError, match=message.format("preprocessor")):
+        RTLMTripletsClassifier(preprocessor=frame).fit(triplets)
+    places = frame.index.get_indexer(triplets.ravel()).reshape(triplets.shape)
+    by_label = ScreenedRTLM().fit(frame.reset_index(drop=True), triplets=places)
+    ordered = ScreenedRTLM().fit(frame.sort_index(), triplets=triplets)
+    np.testing.assert_allclose(by_label.objective_, ordered.objective_, rtol=1e-6)
+    # Of some rows only: 8 is no label, so these are places.
+    part = frame[frame.index != 8]
+    ScreenedRTLM().fit(part, triplets=triplets)

@@ -27,6 +27,7 @@ from skscreen.embedding.problem.reading.table import (
     read_column,
     read_numbers,
     read_table,
+    refuse_other_rows,
 )
 from skscreen.fitting.warning import warn_user
 
@@ -116,6 +117,7 @@ def read_columns(
         if y is not None:
             raise ValueError("y must be None with a tensor of answers, which holds the responses.")
         return table, counts, Layout(response="count")
+    refuse_other_rows(X, y, "y")
     table = read_table(X, layout.columns, learned=layout.learned)
     refuse_header(table)
     if declared is not None and layout.columns is None:

@@ -35,6 +35,7 @@ from skscreen.metric_learning.supervision import (
     check_sample_weight,
     check_samples,
     class_codes,
+    refuse_labels,
 )
 
 
@@ -55,7 +56,7 @@ def build(
     Z, items, rows = Z if varying is None else Z @ varying, None, None
     if given:
         _check_lists(X, y, sample_weight)
-        Z, items = _from_lists(Z, loss, lists, comparison_weight)
+        Z, items = _from_lists(X, Z, loss, lists, comparison_weight)
     basis = row_space(Z) if reduces and not model.diagonal else None
     domain = NonnegativeOrthant() if model.diagonal else PSDCone()
     domain.check_memory(Z.shape[1] if basis is None else basis.shape[1])
@@ -266,12 +267,13 @@ def _bytes_of_duals(loss: SmoothedHinge, has_long_ranges: bool) -> int:
 
 
 def _from_lists(
-    Z: np.ndarray, loss: SmoothedHinge, lists: dict, comparison_weight
+    X, Z: np.ndarray, loss: SmoothedHinge, lists: dict, comparison_weight
 ) -> tuple[np.ndarray, Items]:
     """Return points and the items of explicit comparisons of samples, as pairs of these points."""
     near, far, thresholds, weights, against_all = check_comparisons(
         len(Z), loss.threshold, lists, comparison_weight
     )
+    refuse_labels(X, np.concatenate([near, far], axis=None), "X")
     extra = _bytes_of_duals(loss, has_long_ranges=False)
     items = comparisons_from_arrays(near, far, thresholds, weights, against_all, extra)
     return differences(Z, items) if len(items.near) + len(items.far) < len(Z) else (Z, items)

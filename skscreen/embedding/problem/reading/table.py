@@ -101,6 +101,18 @@ def _refuse_repeated(labels: list, input_name: str) -> None:
         )
 
 
+def refuse_other_rows(X: Any, values: Any, input_name: str) -> None:
+    """Refuse values whose index has the rows of a frame in another order."""
+    if not (hasattr(X, "loc") and hasattr(values, "loc")) or X.index.equals(values.index):
+        return
+    unique = X.index.is_unique and values.index.is_unique
+    if unique and len(X) == len(values) and X.index.isin(values.index).all():
+        raise ValueError(
+            f"{input_name} has the index of X in another order: pass {input_name}.loc[X.index] if "
+            f"rows of one label belong together, {input_name}.to_numpy() if rows of one place do."
+        )
+
+
 def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
     """Raise for cells whose names are missing ones, a mask of shape (n_names,)."""
     cells = missing[table.codes]
