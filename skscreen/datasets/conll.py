@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,8 @@ def load_conll(
             "source must hold words, but each 'id' is a range, as '1-2' is. If they number words, "
             "name their column None."
         )
+    if "id" in names:
+        _refuse_joined_sentences(sentences)
     if columns is None:
         _refuse_other_columns(sentences)
     _refuse_header([row for rows in sentences for row in rows], names)
@@ -117,6 +119,7 @@ def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
         # As many fields as there are columns make a token of what begins so.
         other_form = len(fields) != len(names) or (tabs and "\t" not in line)
         if line.startswith("#") and other_form:
+            _refuse_lost_word(lines, number, bool(rows))
             continue
         if len(fields) != len(names):
             raise ValueError(
@@ -133,7 +136,10 @@ def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
         # As "#end document" is, a sentence of its own.
         alone = number >= len(lines) or _is_break(_fields(lines[number]))
         other_kind = label is not None and not _is_span(label)
-        if not rows and (line.startswith("# ") or (line.startswith("#") and alone and other_kind)):
+        # As "#doc 1" and "% 1" are.
+        counted = other_kind and fields[0].startswith(("#", "%", "//")) and _has_digit(label)
+        comment = line.startswith("# ") or (line.startswith("#") and alone and other_kind)
+        if not rows and (comment or counted):
             doubtful[number] = label
         else:
             certain.add(label)
@@ -148,9 +154,24 @@ def _sentences(lines: list[str], names: tuple) -> list[list[dict]]:
     return sentences
 
 
+def _refuse_lost_word(lines: list[str], number: int, begun: bool) -> None:
+    """Raise where a line within a sentence may be a comment, or a word that begins with "#"."""
+    line = lines[number - 1]
+    inside = begun and number < len(lines) and not _is_break(_fields(lines[number]))
+    if inside and re.match(r"#\w", line):
+        raise ValueError(
+            f"line {number} of source may be a comment within a sentence, or a word with too few "
+            f"or too many fields: {line!r}. Leave such comments out, or complete the line."
+        )
+
+
+def _has_digit(label: str | None) -> bool:
+    return label is not None and any(map(str.isdigit, label))
+
+
 def _refuse_first_column(lines: list[str], names: tuple) -> None:
     """Raise where the first column marks sentences, or has ranges of CoNLL-U without its name."""
-    is_number, is_range = (re.compile(form).fullmatch for form in (r"\d+", r"\d+-\d+"))
+    is_number, is_range = (re.compile(form).fullmatch for form in (r"\d+", r"\d+[-.]\d+"))
     found = [fields for fields in map(_fields, lines) if len(fields) == len(names) > 1]
     starts = [fields[0] for fields in found if any(fields) and not fields[0].startswith("#")]
     marked = next((start for start in starts if start), "")
@@ -159,6 +180,11 @@ def _refuse_first_column(lines: list[str], names: tuple) -> None:
             f"source must have an empty line after each sentence, but its first column, as "
             f"{marked!r}, seems to be filled where sentences begin, and empty elsewhere: write "
             "empty lines instead, and leave this column out."
+        )
+    if starts and not marked:
+        raise ValueError(
+            "source must have words, but its first column is empty, as where lines begin with a "
+            "tab: leave it out by columns=, for instance columns=(None, 'word', 'label')."
         )
     numbers = [start for start in starts if is_number(start)]
     ranges = [start for start in starts if is_range(start)]
@@ -195,6 +221,18 @@ def _refuse_header(rows: list[dict], names: tuple) -> None:
         )
 
 
+def _refuse_joined_sentences(sentences: list[list[dict]]) -> None:
+    """Raise where words are numbered from the beginning again within a sentence."""
+    for rows in sentences:
+        for one, row in pairwise(rows):
+            ids = one["id"], row["id"]
+            if ids[1] in ("0", "1") and ids[0].isdecimal() and int(ids[0]) > int(ids[1]):
+                raise ValueError(
+                    f"source must have an empty line after each sentence, but the 'id' {ids[1]} "
+                    f"follows {ids[0]} without one."
+                )
+
+
 def _refuse_other_columns(sentences: list[list[dict]]) -> None:
     """Raise where columns by default are not as they are called: numbers of words, or labels."""
     name, *others, _ = sentences[0][0]
@@ -216,6 +254,14 @@ def _refuse_other_columns(sentences: list[list[dict]]) -> None:
         )
     rows = [row for rows in sentences for row in rows]
     labels = [row["label"] for row in rows]
+    for mark, what in ((",", "fields"), ("/", "words and labels")):
+        cells = labels if mark == "," else [cell for row in rows for cell in row.values()]
+        if all(re.fullmatch(f".+{mark}.+", cell) for cell in cells):
+            raise ValueError(
+                f"source must have its fields divided by tabs or blanks, but {mark!r} seems to "
+                f"divide {what}, as in {cells[0]!r}: write a line for each word, with a tab in the "
+                f"place of {mark!r}."
+            )
     for place, other in enumerate(others, start=2):
         spans = [row[other] for row in rows]
         if _are_spans(spans) and set(labels) != {"O"} and not _are_spans(labels):
@@ -227,18 +273,21 @@ def _refuse_other_columns(sentences: list[list[dict]]) -> None:
 
 
 def _number_sentences(ids: list[str]) -> bool:
-    """Whether all are whole numbers that stay or rise by one, and most stay."""
-    if not all(number.isdecimal() for number in ids):
+    """Whether all are whole numbers, or end in one, that stay or rise by one, and most stay."""
+    # Or with a word in front, as "Sentence: 1".
+    found = [re.fullmatch(r"(\D*)(\d+)", name) for name in ids]
+    if not all(found) or len({one[1] for one in found if one}) > 1:
         return False
-    steps = [int(b) - int(a) for a, b in pairwise(ids)]
+    steps = [int(b[2]) - int(a[2]) for a, b in pairwise(found) if a and b]
     return set(steps) == {0, 1} and 2 * sum(steps) <= len(steps)
 
 
 def _count_on(ids: list[str]) -> bool:
-    """Whether each is a whole number, one more than the last."""
+    """Whether each is a whole number, one more than the last, or the first one again."""
     if not all(number.isdecimal() for number in ids):
         return False
-    return all(int(b) == int(a) + 1 for a, b in pairwise(ids))
+    numbers = list(map(int, ids))
+    return all(b == a + 1 or (b == numbers[0] and a > b) for a, b in pairwise(numbers))
 
 
 def _are_spans(labels: list[str]) -> bool:
@@ -270,6 +319,8 @@ def _text(source, encoding: str) -> str:
             )
     try:
         text = given.decode(encoding)
+    except LookupError as error:
+        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}.") from error
     except UnicodeError as error:
         raise ValueError(
             f"source must be in encoding={encoding!r}, but it is not: {error}. {_hint(given)}"
@@ -310,7 +361,7 @@ def _refuse_other_files(text: str) -> None:
         what = "a page of HTML or XML: save the file itself, not the page that shows it"
     elif first.startswith("version https://git-lfs"):
         what = "a pointer of Git LFS in place of the file: fetch it, git lfs pull"
-    elif re.match(r"""[\[{]+ *["']\w+["'] *:""", first):
+    elif re.match(r"""[\[{]+ *["']\w+["'] *:|\[ *".*" *\],?$""", first):
         what = (
             "JSON: read it with the json module, and make a list of words and one of labels for "
             "each sentence, for instance [[{'word': word} for word in row['tokens']] for row in "
@@ -326,6 +377,8 @@ def _read(source, encoding: str) -> str | bytes:
         return _of_file(source)
     if isinstance(source, str) and ("\n" in source or "\r" in source):
         return source
+    if isinstance(source, str) and not source.strip():
+        raise ValueError("source must be a path or text with line breaks, got no text.")
     if isinstance(source, (str, os.PathLike)):
         if Path(source).is_dir():
             raise ValueError(f"source must be a file, got the folder {os.fspath(source)!r}.")
@@ -363,7 +416,7 @@ def _checked(columns) -> tuple | None:
     """Return the names of the columns, if they are given."""
     if columns is None:
         return None
-    unordered = isinstance(columns, set | frozenset)
+    unordered = isinstance(columns, set | frozenset | Mapping)
     try:
         names = () if isinstance(columns, (str, bytes)) else tuple(columns)
     except TypeError:

@@ -16,6 +16,7 @@ from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
     as_array,
     as_vector,
+    check_weights,
     classes_of,
     column_names,
     holds_strings,
@@ -242,10 +243,14 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         chunks = predicted.chunks
         truth = _in_chunks("y", y, chunks)
         right = da.map_blocks(_are_right, predicted, truth, meta=np.empty(0, bool), dtype=bool)
-        weights = (
-            None if sample_weight is None else _in_chunks("sample_weight", sample_weight, chunks)
-        )
-        return float(da.average(right, weights=weights).compute())
+        if sample_weight is None:
+            return float(right.mean().compute())
+        weights = _in_chunks("sample_weight", sample_weight, chunks)
+        weights = da.map_blocks(_weights_of, weights, meta=np.empty(0), dtype=np.float64)
+        hits, total = dask.compute((right * weights).sum(), weights.sum())
+        if total == 0.0:
+            raise ValueError("sample_weight must not be zero for all samples.")
+        return float(hits / total)
 
     def _in_memory(self) -> Self:
         """Return a model with what predictions need, and no more, to be sent to workers."""
@@ -296,6 +301,10 @@ def _in_chunks(name: str, values, chunks) -> da.Array:
     if not isinstance(values, da.Array):
         return da.from_array(values, chunks=chunks)
     return values.rechunk(chunks)
+
+
+def _weights_of(values: Any, block_info: Any = None) -> np.ndarray:
+    return check_weights(values, block_info[0]["chunk-location"][0])
 
 
 def _are_right(predicted: np.ndarray, truth: Any, block_info: Any = None) -> np.ndarray:

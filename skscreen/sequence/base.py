@@ -1,6 +1,6 @@
 """Base of the sequence labellers: reading data, prediction and score."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from skscreen.samples.rows import LARGEST
 from skscreen.sequence.chains import ONE, Chains
 from skscreen.sequence.data import (
     Sequences,
+    as_list,
     check_names,
     check_sequences,
     check_weights,
@@ -34,6 +35,7 @@ from skscreen.sequence.labels import (
     expect_kind,
     kind_of,
     labels_of_positions,
+    refuse_ignored,
     stack_labels,
     warn_padding,
     warn_spaces,
@@ -58,9 +60,16 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         """
         sequences = read_sequences(self, X)
         n = sequences.X.shape[0]
-        U, codes, no_truth = self.stacked_scores(sequences), np.empty(n, np.int32), np.zeros(n, int)
+        U, codes, no_truth = self._scores(sequences), np.empty(n, np.int32), np.zeros(n, int)
         best_labels(U, self.transition_, sequences.filled, no_truth, np.zeros(n), ONE, codes)
         return sequences.split(self.classes_[codes])
+
+    def _scores(self, sequences: Sequences) -> np.ndarray:
+        """Return the scores of labels less the largest one of each position, (n, n_classes)."""
+        U = self.stacked_scores(sequences)
+        # What all labels of a position have in common decides nothing, but large numbers take the
+        # last digits of sums with other positions.
+        return U - U.max(axis=1, keepdims=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of labels that are right.
@@ -150,6 +159,7 @@ def begin_fit(
         sequences, weights = sequences.take(kept), weights[kept]
     model.classes_, codes = np.unique(labels, return_inverse=True)
     warn_spaces(model.classes_)
+    refuse_ignored(model.classes_)
     if model.classes_.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got 1 class"
@@ -194,7 +204,7 @@ class MarginalsMixin(ChainClassifier):
             With columns in the order of `classes_`.
         """
         sequences = read_sequences(self, X)
-        nodes, _ = self._probabilities(sequences.filled, self.stacked_scores(sequences))
+        nodes, _ = self._probabilities(sequences.filled, self._scores(sequences))
         if not as_frame:
             return sequences.split(nodes)
         import pandas as pd
@@ -228,7 +238,7 @@ class MarginalsMixin(ChainClassifier):
         """
         sequences = read_sequences(self, X)
         codes = np.concatenate([np.empty(0, int), *self._codes(y, np.diff(sequences.first))])
-        U, first, known = self.stacked_scores(sequences), sequences.filled, codes >= 0
+        U, first, known = self._scores(sequences), sequences.filled, codes >= 0
         allowed = U.copy()
         allowed[known] = -np.inf
         allowed[known, codes[known]] = U[known, codes[known]]
@@ -246,12 +256,18 @@ class MarginalsMixin(ChainClassifier):
 
     def _codes(self, y, lengths: np.ndarray) -> list[np.ndarray]:
         """Return places in `classes_` of the labels of each sequence, -1 for None."""
-        places, parts = {label: k for k, label in enumerate(self.classes_.tolist())}, list(y)
+        places = {label: k for k, label in enumerate(self.classes_.tolist())}
+        parts = [list(part) if isinstance(part, Iterator) else part for part in as_list(y, "y")]
         check_lengths(parts, lengths)
         out = []
         for c, part in enumerate(parts):
-            labels = np.asarray(part, dtype=object).tolist()
-            for t, label in enumerate(labels):
+            labels = np.asarray(part, dtype=object)
+            if labels.ndim != 1:
+                raise ValueError(
+                    f"y[{c}] must be one label, or None, for each position, got an array of shape "
+                    f"{labels.shape}."
+                )
+            for t, label in enumerate(labels.tolist()):
                 # In series None becomes NaN.
                 if label not in places and not is_missing(label):
                     raise ValueError(
@@ -371,7 +387,15 @@ def _class_costs(class_weight, classes, codes, weights) -> np.ndarray:
     if isinstance(class_weight, str):
         # Sums of weights, so that weights still mean repetitions.
         return weights.sum() / (classes.size * np.bincount(codes, weights))
+    known = classes.tolist()
+    unknown = [label for label in class_weight if label not in known]
+    if unknown and not all(label in class_weight for label in known):
+        raise ValueError(
+            f"class_weight must have labels of y as its keys, {known}, got {unknown[0]!r}."
+        )
     losses = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    if not losses.any():
+        raise ValueError("class_weight must not be 0 for all labels.")
     if not (np.all(losses >= 0.0) and losses.max() <= LARGEST):
         raise ValueError(f"class_weight must hold finite numbers >= 0, got {class_weight!r}.")
     return losses.astype(np.float64)

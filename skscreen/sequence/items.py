@@ -12,6 +12,16 @@ def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
             f"{name} must be a list of dicts of features, got a frame: pass its rows, by "
             "to_dict('records') in pandas or to_dicts() in polars."
         )
+    items = list(items)
+    widths = {len(item) if isinstance(item, tuple) else 0 for item in items}
+    if len(widths) == 1 and not widths & {0, 1}:
+        cells = [cell for item in items for cell in item]
+        if all(isinstance(cell, str) and "=" not in cell and ":" not in cell for cell in cells):
+            raise ValueError(
+                f"{name} has tuples of {widths.pop()} strings, as {items[0]!r}, as tagged words "
+                "are: pass dicts, {'word': word, 'pos': pos}, and tags as y; list(item) if these "
+                "are names of features."
+            )
     return [_plain_item(item, name, t, separator) for t, item in enumerate(items)]
 
 
@@ -56,11 +66,11 @@ def _add(out: dict, key: str, value: Any, name: str, separator: str) -> None:
                 _add(out, f"{key}{separator}{_text(inner)}", part, name, separator)
     elif isinstance(value, Iterable):
         texts = list(value)
-        wrong = next((text for text in texts if not isinstance(text, (str, bytes))), None)
-        if wrong is not None:
+        for wrong in (text for text in texts if not isinstance(text, (str, bytes))):
+            hint = "leave it out" if wrong is None else "give each number a name of its own"
             raise ValueError(
                 f"{name}[{key!r}] must be a number, a string, or a list or dict of them, got "
-                f"{wrong!r} in a list: give each number a name of its own."
+                f"{wrong!r} in a list: {hint}."
             )
         for text in texts:
             out[f"{key}{separator}{_text(text)}"] = 1.0
@@ -79,6 +89,9 @@ def _number(value: Any, name: str) -> float:
 
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
-        return value.decode()
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"Bytes of features must be UTF-8, got {value!r}.") from error
     # The value of a member of an Enum of strings, which str() would give by its name.
     return str.__str__(value) if isinstance(value, str) else str(value)

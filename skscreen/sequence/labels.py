@@ -37,6 +37,8 @@ def check_lengths(parts: Sequence[Sized], lengths: Sequence[int] | np.ndarray) -
     if len(parts) != len(lengths):
         raise ValueError(f"y must hold {len(lengths)} sequences, as X does, got {len(parts)}.")
     for c, (part, length) in enumerate(zip(parts, lengths, strict=True)):
+        if not isinstance(part, Sized) or isinstance(part, Mapping):
+            raise ValueError(f"y[{c}] must be an array of labels, got {type(part).__name__}.")
         if len(part) != length:
             raise ValueError(
                 f"y[{c}] must have {length} labels, one for each row of X[{c}], got {len(part)}."
@@ -93,26 +95,58 @@ def _is_long(labels: np.ndarray) -> bool:
 
 
 def warn_padding(sequences: Sequences, labels: np.ndarray) -> None:
-    """Warn where rows of zeros, with one label, end sequences of one length: padding is learned."""
+    """Warn where one row, with one label, fills sequences up to one length: padding is learned."""
     lengths = np.diff(sequences.first)
-    if is_sparse(sequences.X) or len(lengths) < 2 or np.ptp(lengths) or sequences.X.shape[1] < 2:
+    if len(lengths) < 2 or np.ptp(lengths) or lengths[0] == 0:
         return
-    zero = ~sequences.X.any(axis=1).reshape(len(lengths), -1)
-    padded = zero.any(axis=1)
-    # Once a row is zero all later ones are.
-    ends = np.array_equal(zero, np.maximum.accumulate(zero, axis=1))
-    # By chance rows of zeros would be elsewhere, too.
-    if np.count_nonzero(padded) < 2 or np.count_nonzero(zero) < 5 or not ends:
-        return
-    own = np.unique(labels[zero.ravel()])
-    if own.size == 1:
-        c = int(np.argmax(padded))
+    labels = labels.reshape(len(lengths), -1)
+    for from_end in (True, False):
+        step = -1 if from_end else 1
+        filled, zeros = _filled(sequences.X, len(lengths), step)
+        runs = filled.sum(axis=1)
+        # By chance such rows would be elsewhere, too; others than zeros may be a last word.
+        if (
+            np.count_nonzero(runs) < 2 or runs.sum() < 5
+            or not np.array_equal(filled, np.minimum.accumulate(filled, axis=1))
+            or not (zeros or (runs.max() > 2 and np.ptp(runs)))
+        ):  # fmt: skip
+            continue
+        own = np.unique(labels[:, ::step][filled])
+        if own.size > 1:
+            continue
+        c = int(np.argmax(runs > 0))
+        rows = f"from row {lengths[c] - runs[c]} on" if from_end else f"before row {runs[c]}"
+        where = "end in" if from_end else "begin with"
+        keep = "x[:length]" if from_end else "x[-length:]"
         warn_user(
-            f"{np.count_nonzero(padded)} of {len(lengths)} sequences end in rows of zeros, as "
-            f"X[{c}] from row {int(np.argmax(zero[c]))} on, all with the label "
+            f"{np.count_nonzero(runs)} of {len(lengths)} sequences {where} rows "
+            f"{'of zeros' if zeros else 'that are the same'}, as X[{c}] {rows}, all with the label "
             f"{own.tolist()[0]!r}: this seems to be padding, which is learned as it is. Sequences "
-            "may have different lengths: pass [x[:length] for x, length in zip(X, lengths)], and y "
+            f"may have different lengths: pass [{keep} for x, length in zip(X, lengths)], and y "
             "likewise."
+        )
+        return
+
+
+def _filled(X: Any, n: int, step: int) -> tuple[np.ndarray, bool]:
+    """Where rows (n, length), from the end if step is -1, are as the most frequent first one."""
+    # And whether this is zeros, of more features than one.
+    if is_sparse(X):
+        rows = np.diff(X.tocsr().indptr) == 0
+        return rows.reshape(n, -1)[:, ::step], True
+    cube = X.reshape(n, -1, X.shape[1])[:, ::step]
+    rows, counts = np.unique(cube[:, 0], axis=0, return_counts=True)
+    row = rows[np.argmax(counts)]
+    return (cube == row).all(axis=2), row.size > 1 and not row.any()
+
+
+def refuse_ignored(classes: np.ndarray) -> None:
+    """Refuse -100 among labels >= 0, as Hugging Face marks positions without a label."""
+    if classes.dtype.kind in "if" and classes[0] == -100 and np.all(classes[1:] >= 0):
+        raise ValueError(
+            "y has the label -100, which seems to mark positions without a label: leave these out, "
+            "[x[labels != -100] for x, labels in zip(X, y)] and [labels[labels != -100] for labels "
+            "in y]. If it is a label, pass it as a string."
         )
 
 

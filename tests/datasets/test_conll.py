@@ -62,7 +62,7 @@ def test_files_paths_and_text(tmp_path, ends):
         ("a b c d e O\n", {}, r"line 1 of source has 6 fields: name them by columns="),
         ("\n\n", {}, "at least one sentence"),
         ("\n# none\n", {"columns": ("id", "word", "label")}, "at least one sentence, got none.$"),
-        ("", {}, "source must be a file, got the folder ''"),
+        ("", {}, "got no text"),
         (3, {}, "source must be a path, an open file or text"),
         ("a O\n", {"columns": ("word", "pos", "label")}, "line 1 of source has 2 fields"),
         ("a O\n", {"columns": ("word", "word")}, "columns must .* {'word'} more than once"),
@@ -272,3 +272,56 @@ def test_bytes_that_are_in_no_such_encoding(tmp_path, given, encoding, message):
 def test_a_line_of_one_field_is_shown():
     with pytest.raises(ValueError, match="line 2 of source has one field, '-----', but"):
         load_conll("\n-----\na O\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        ("#doc 1\nEU B-ORG\nx O\n", None, "line 1 .* may be a comment, or the word '#doc'"),
+        ("### MEDLINE:1\nEU B-ORG\nx O\n", None, "may be a comment, or the word '###'"),
+        ("% 1\nEU B-ORG\nx O\n", None, "may be a comment, or the word '%'"),
+        ("I O\n#Paris\nso O\n", None, "line 2 .* a word with too few or too many fields: '#Paris'"),
+        ("I\tO\n#Paris\tB-LOC\tx\nso\tO\n", None, "too few or too many fields"),
+        ("a,DT,O\nb,NN,B-X\n", ("word", "label"), "has 1 fields"),
+        ("No 1,a,O\nNo 1,b,B-X\n", None, "',' seems to divide fields, as in '1,a,O'"),
+        ("EU/B-ORG x/O\n", None, "'/' seems to divide words and labels, as in 'EU/B-ORG'"),
+        (
+            "No 1\ta\tO\nNo 1\tb\tO\nNo 2\tc\tB-X\n",
+            None,
+            "number its sentences .* 'No 1' to 'No 2'",
+        ),
+        ("1\ta\tO\n2\tb\tO\n1\tc\tB-X\n", None, "seems to number its words"),
+        ("1\ta\tO\n2\tb\tO\n1\tc\tO\n", ("id", "word", "label"), "the 'id' 1 follows 2 without"),
+        ("1\ta\tN\n1.1\tb\tV\n2\tc\tN\n", (None, "word", "label"), "with ranges as '1.1'"),
+        ("\ta\tO\n\tb\tB-X\n", None, "its first column is empty"),
+        ('["a", "O"]\n["b", "B-X"]\n', None, "got JSON"),
+    ],
+)
+def test_layouts_that_would_be_read_as_words(text, columns, message):
+    with pytest.raises(ValueError, match=message):
+        load_conll(text, columns=columns)
+
+
+def test_words_that_look_like_comments_or_layouts():
+    text = "#Paris B-LOC\nso O\n#now O\n, O\n\n% O\n1/2 O\nx B-LOC\n"
+    X, y = load_conll(text)
+    assert [[row["word"] for row in rows] for rows in X] == [
+        ["#Paris", "so", "#now", ","], ["%", "1/2", "x"],
+    ]  # fmt: skip
+    assert y[1].tolist() == ["O", "O", "B-LOC"]
+    # Numbers of sentences are no numbers of words, and comments may stand within sentences.
+    X, _ = load_conll("1 a O\n# one more note\n1 b O\n\n2 c B-X\n", columns=("id", "word", "label"))
+    assert [len(rows) for rows in X] == [2, 1]
+
+
+def test_a_dict_of_columns_has_no_order():
+    with pytest.raises(TypeError, match="columns must be a sequence of names"):
+        load_conll("EU B-ORG\nx O\n", columns={"label": 1, "word": 0})
+
+
+def test_no_text_and_no_encoding(tmp_path):
+    with pytest.raises(ValueError, match="got no text"):
+        load_conll("")
+    (tmp_path / "file").write_bytes(b"a O\n")
+    with pytest.raises(ValueError, match="encoding must be one that Python knows, got 'nope'"):
+        load_conll(tmp_path / "file", encoding="nope")

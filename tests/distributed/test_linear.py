@@ -313,6 +313,12 @@ def test_what_has_no_score(client):
             model.score(ROWS, labels)
     with pytest.raises(ValueError, match=r"sample_weight must have shape \(190,\)"):
         model.score(ROWS, y, sample_weight=np.ones(3))
+    with pytest.raises(
+        ValueError, match=r"sample_weight must be finite and >= 0, got nan in row 3"
+    ):
+        model.score(ROWS, y, sample_weight=np.where(np.arange(190) == 3, np.nan, 1.0))
+    with pytest.raises(ValueError, match="sample_weight must not be zero for all samples"):
+        model.score(ROWS, y, sample_weight=np.zeros(190))
 
 
 @pytest.mark.slow

@@ -381,21 +381,61 @@ def warned_by_a_fit(X, y):
     return " ".join(str(one.message) for one in warned)
 
 
-@pytest.mark.parametrize("label", [-100, 0])
-def test_padding_is_told(label):
+@pytest.mark.parametrize("label", [-1, 0])
+@pytest.mark.parametrize("form", ["zeros", "before", "scaled", "sparse", "one feature"])
+def test_padding_is_told(label, form):
     lengths = RNG.integers(2, 6, size=12)
     y = [np.where(np.arange(6) < length, RNG.integers(3, size=6), label) for length in lengths]
     given = [RNG.normal(size=(6, 2)) * (np.arange(6) < length)[:, None] for length in lengths]
+    where = rf"end .* X\[0\] from row {lengths[0]} on"
+    if form == "before":
+        given, y = ([part[::-1] for part in parts] for parts in (given, y))
+        where = rf"begin with .* X\[0\] before row {6 - lengths[0]}"
+    elif form == "scaled":
+        given = [(part - 1.5) / 3.0 for part in given]
+    elif form == "sparse":
+        given = [sparse.csr_array(part) for part in given]
+    elif form == "one feature":
+        given = [np.where(part[:, :1] == 0.0, -10.0, part[:, :1]) for part in given]
     assert re.search(
-        rf"12 of 12 sequences end .* X\[0\] from row {lengths[0]} on, all with the label {label}:",
-        warned_by_a_fit(given, y),
+        rf"12 of 12 sequences {where}, all with the label {label}:", warned_by_a_fit(given, y)
     )
+    if form != "zeros":
+        return
     short = [[part[:length] for part, length in zip(parts, lengths, strict=True)]
              for parts in (given, y)]  # fmt: skip
     assert not warned_by_a_fit(*short)
-    # Rows of zeros elsewhere are data.
+    # Rows of zeros elsewhere are data, and so is a last word.
     given[3][0], y[3][0] = 0.0, label
     assert not warned_by_a_fit(given, y)
+    ends = [np.vstack([RNG.normal(size=(5, 2)), [1.0, 2.0]]) for _ in range(12)]
+    assert not warned_by_a_fit(ends, [[0, 1, 0, 1, 0, 2]] * 12)
+
+
+def test_labels_that_mark_no_label_are_refused():
+    y = [[0, 1, -100], [1, 0, -100]]
+    with pytest.raises(ValueError, match=r"the label -100, .* leave these out"):
+        ChainCRF().fit(RNG.normal(size=(2, 3, 2)), y)
+    ChainCRF().fit(RNG.normal(size=(2, 3, 2)), np.asarray(y).astype(str))
+
+
+@pytest.mark.parametrize("kind", [ChainCRF, MaxMarginChain])
+@pytest.mark.parametrize("entry", [1e16, 1e37])
+def test_a_huge_entry_decides_its_own_position_only(kind, entry):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(12, 3)) for _ in range(20)]
+    model = kind(max_iter=20, tol=0.1).fit(X, [(x[:, 0] > 0).astype(int) for x in X])
+    x = rng.normal(size=(10, 3))
+    x[4, 2] = 1e5
+    known, marginals = model.predict([x])[0], None
+    if kind is ChainCRF:
+        marginals, some = model.predict_marginals([x])[0], [[None, 1, *[None] * 8]]
+        probability = model.labelling_probability([x], some)
+    x[4, 2] = entry
+    assert_array_equal(model.predict([x])[0], known)
+    if kind is ChainCRF:
+        assert_allclose(model.predict_marginals([x])[0], marginals, atol=1e-12)
+        assert_allclose(model.labelling_probability([x], some), probability, rtol=1e-10)
 
 
 def test_a_column_that_numbers_the_sequences_is_told():
@@ -476,3 +516,41 @@ def test_features_that_the_fit_did_not_make_are_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict([[{"text": "a"}, {"word": "b"}]])
+
+
+def test_wrong_labels_of_a_probability_are_named():
+    model = ChainCRF(max_iter=5, tol=1.0).fit(X, Y)
+    for y, message in (
+        (None, "y must be a list of arrays, got NoneType"),
+        ([None, *Y[1:]], r"y\[0\] must be an array of labels, got NoneType"),
+        ([{"a": 1}, *Y[1:]], r"y\[0\] must be an array of labels, got dict"),
+        ([np.asarray(Y[0])[:, None], *Y[1:]], r"y\[0\] must be one label, or None, .* shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.labelling_probability(X, y)
+    found = model.labelling_probability(X, map(iter, Y))
+    assert_array_equal(found, model.labelling_probability(X, Y))
+
+
+def test_keys_and_zeros_of_class_weights_are_named():
+    labels = sorted({label for part in Y for label in part})
+    with pytest.raises(ValueError, match=r"class_weight must have labels of y .*'other'"):
+        ChainCRF(class_weight={labels[0]: 2.0, "other": 3.0}).fit(X, Y)
+    with pytest.raises(ValueError, match="class_weight must not be 0 for all labels"):
+        MaxMarginChain(class_weight=dict.fromkeys(labels, 0.0)).fit(X, Y)
+
+
+def test_none_in_a_list_of_features_hides_no_number():
+    for value, wrong in (([None, 0.5], "None"), ([0.5, None], "0.5"), (["a", None], "None")):
+        with pytest.raises(ValueError, match=f"got {wrong} in a list"):
+            SequenceTransformer(DictVectorizer()).fit([[{"f": value}]])
+
+
+def test_tagged_words_of_nltk_are_no_strings_of_features():
+    words = [[("the", "DT", "B-NP"), ("cat", "NN", "I-NP")], [("it", "PRP", "B-NP")]]
+    with pytest.raises(ValueError, match=r"X\[0\] has tuples of 3 strings, .* list\(item\) if"):
+        SequenceTransformer(DictVectorizer()).fit(words)
+    lists = [[list(item) for item in part] for part in words]
+    assert len(SequenceTransformer(DictVectorizer()).fit(lists).get_feature_names_out()) == 8
+    named = [[("word=the", "pos=DT")], [("word=it",)]]
+    assert len(SequenceTransformer(DictVectorizer()).fit(named).get_feature_names_out()) == 3

@@ -118,7 +118,7 @@ def test_few_iterations_warn_with_the_gap(capsys):
         ({"tol": 0.0}, "'tol' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),
         ({"class_weight": {"x": -1.0, "y": 1.0, "z": 1.0}}, "class_weight must hold"),
-        ({"class_weight": {"q": 1.0}}, "not in class_weight"),
+        ({"class_weight": {"q": 1.0}}, "class_weight must have labels of y as its keys"),
     ],
 )
 def test_bad_parameters(options, message):
