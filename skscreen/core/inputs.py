@@ -74,6 +74,10 @@ def _has_times(values: Any) -> bool:
 def sound(X: Any, name: str = "X", *, numbers: bool = True) -> Any:
     """Return samples, sparse ones without spare entries; refuse what is masked, or no number."""
     refuse_masked(X, name)
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise TypeError(
+            f"{name} must be an array or a frame, got a lazy one: pass {name}.collect()."
+        )
     if is_sparse(X) and X.format in ("csr", "csc"):
         X = _in_place(X, name)
     if numbers:
@@ -272,6 +276,8 @@ def check_label_objects(y: Any, known: np.ndarray | None = None, name: str = "y"
             f"Unknown label type: {name} must be an array of str or of numbers, got one of "
             f"{labels.dtype}: pass {name}.astype(str)."
         )
+    if labels.dtype.kind == "f" and known is None:
+        refuse_not_finite(labels, name)
     if labels.ndim == 0 or labels.dtype.kind not in "OS":
         return given
     cells = labels.ravel().tolist()

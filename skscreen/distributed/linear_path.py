@@ -50,7 +50,7 @@ class DistributedSVCPath:
 
     def __getitem__(self, i: int) -> DistributedLinearSVC:
         """Return the fitted estimator of a C."""
-        i = place_of(i)
+        i = place_of(i, len(self))
         model = DistributedLinearSVC(float(self.Cs[i]), **self.options)
         model.classes_, model.n_features_in_ = self.classes, self.coefs.shape[2]
         model.coef_, model.intercept_ = self.coefs[i], self.intercepts[i]

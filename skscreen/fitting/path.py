@@ -81,15 +81,18 @@ class PathResult:
         return np.array([solution.converged for solution in self.solutions])
 
 
-def place_of(index: int) -> int:
-    """Return the place of one solution on a path, a whole number."""
+def place_of(index: int, length: int) -> int:
+    """Return the place of one solution on a path of some length, a whole number."""
     try:
-        return operator.index(index)
+        place = operator.index(index)
     except TypeError as error:
         raise TypeError(
             f"path[k] takes one whole number k, got {index!r}; for several estimators call "
             "list(path)[start:stop]."
         ) from error
+    if not -length <= place < length:
+        raise IndexError(f"path[{place}] is not there: the path has {length} solutions.")
+    return place
 
 
 def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:

@@ -262,7 +262,7 @@ def check_store(store: Any) -> Store | None:
     """Return the store that a parameter `store` means: None, a folder or a Store."""
     if store is None or isinstance(store, Store):
         return store
-    if isinstance(store, str | os.PathLike):
+    if isinstance(store, str | os.PathLike) and os.fspath(store):
         return Store(store)
     raise TypeError(f"store must be None, a folder or a skscreen.Store, got {store!r}.")
 

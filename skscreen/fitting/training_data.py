@@ -42,6 +42,8 @@ class TrainingDataMixin:
 def remembered(model: Any, compute: Callable[..., Any]) -> Any:
     """Return what `compute` makes, once, of the model as it was fitted and the training data."""
     known = vars(model)
+    if not any(name.endswith("_") and not name.startswith("_") for name in known):
+        raise AttributeError(f"This {type(model).__name__} is not fitted: screened_ is of a fit.")
     if "_trained_on" not in known:
         raise AttributeError(
             "screened_ needs the training data, which a copy of an estimator, as from a file, does "

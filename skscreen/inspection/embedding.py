@@ -140,7 +140,8 @@ class EmbeddingDisplay(Display):
         positions = objects == list(range(len(objects)))
         # Where the numbers of objects begin at 1, the first point is of none.
         compared = getattr(estimator, "compared_", np.ones(len(points), dtype=bool))
-        first = int(positions and estimator.objects is None and compared.argmax() == 1)
+        given = getattr(estimator, "objects", None) is not None
+        first = int(positions and not given and compared.argmax() == 1)
         layers, objects = layers[:, first:], objects[first:]
         share = 1.0
         if points.shape[1] > 2:

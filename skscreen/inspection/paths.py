@@ -366,10 +366,14 @@ def _without_loss(screening: Any) -> float:
 def _values(path: Any) -> tuple[np.ndarray, str]:
     """Return the values of λ or C of a path, and which of both they are."""
     for name, parameter in (("lams", "lam"), ("Cs", "C")):
-        if hasattr(path, name):
+        if hasattr(path, name) and not hasattr(path, "fit"):
             return np.asarray(getattr(path, name), dtype=float), parameter
+    hint = ""
+    if hasattr(path, "cv_results_"):
+        hint = " Searches are drawn by SearchDisplay, or with `certify` by CertifiedPathDisplay."
     raise TypeError(
-        f"`path` must be what rtlm_path, svc_path or svr_path returns, got {type(path).__name__}."
+        "`path` must be what rtlm_path, svc_path or svr_path returns, got "
+        f"{type(path).__name__}.{hint}"
     )
 
 

@@ -100,7 +100,7 @@ class RTLMPath(PathResult):
 
     def __getitem__(self, index: int) -> ScreenedRTLM:
         """Return the fitted estimator of the value of lambda at a place in `lams`."""
-        out = fitted(self.model, self.solutions[place_of(index)], self.problem)
+        out = fitted(self.model, self.solutions[place_of(index, len(self))], self.problem)
         if self.given is not None:
             remember(out, *self.given)
         return out

@@ -122,7 +122,7 @@ class PathOverC(PathResult):
 
     def __getitem__(self, index: int) -> BaseSVM:
         """Return the fitted estimator of the value of C at a place in `Cs`."""
-        return fitted(self.model, self.data, self.solutions[place_of(index)].problems)
+        return fitted(self.model, self.data, self.solutions[place_of(index, len(self))].problems)
 
 
 class SVCPath(PathOverC):

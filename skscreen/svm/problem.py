@@ -26,6 +26,7 @@ from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.fitting.training_data import own
+from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
@@ -81,12 +82,14 @@ class SVMProblem:
         self._taking_part = taken(data.X, self.labels.rows, data.kernel)
         # The solvers of problems between classes are meant for such.
         has_blocks = settings.solver == "auto" and settings.loss == "hinge"
-        has_blocks = has_blocks and data.kernel.is_definite
         one_vs_one = isinstance(data.division, OneVsOne)
         alone = settings.once and data.division.n_problems == 1
         # One compiled call solves few samples faster than what shares work between fits.
         few = 2000 if one_vs_one else 1000 if alone else 0
         is_small = has_blocks and self.labels.rows.size <= few
+        if not data.kernel.is_definite:
+            is_small = is_small and one_vs_one and self._is_definite()
+        has_blocks = has_blocks and (is_small or data.kernel.is_definite)
         if data.kernel.name == "linear":
             # Rows are the faster way but for a few of them, whose solution takes less time than
             # what each problem has to prepare.
@@ -111,6 +114,18 @@ class SVMProblem:
             self.pairs = self._shared_pairs(is_small)
         if self.pairs is None and not one_vs_one and data.division.n_problems > 1:
             self._samples(0).prepare()
+
+    def _is_definite(self) -> bool:
+        """Whether a kernel matrix of few samples is positive semi-definite."""
+        try:
+            gram = Gram(self._taking_part, self.kernel, cache_size=0.0)
+            everyone = np.arange(gram.n)
+            K = gram.compute(everyone, everyone)
+            K[everyone, everyone] += INDEFINITE * gram.diagonal.max()
+            np.linalg.cholesky(K)
+        except (IndefiniteError, np.linalg.LinAlgError):
+            return False
+        return True
 
     @property
     def _has_few_rows(self) -> bool:

@@ -195,7 +195,8 @@ class ScreenedSVC(BaseSVC):
 
     With an RBF or polynomial kernel, the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000
     of two classes, are solved in one compiled call by SMO and Newton's method in double precision,
-    without screening, which would take more time than it saves.
+    without screening, which would take more time than it saves. One-vs-one this goes for any kernel
+    whose matrix is positive semi-definite.
 
     If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
     1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries,

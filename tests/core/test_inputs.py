@@ -387,3 +387,16 @@ def test_large_numbers_are_finite():
     X = np.full((3, 2), 1e308)
     assert sound(X) is X
     assert sound(X, numbers=False) is X
+
+
+@pytest.mark.parametrize("model", [ScreenedSVC(), ScreenedLinearSVC(), PragamSVC()], ids=str)
+def test_missing_labels_and_lazy_frames_are_named(model):
+    X, y = load_iris(return_X_y=True)
+    labels = pd.Series(y, dtype="Int64")
+    labels[7] = pd.NA
+    floats = labels.to_numpy(dtype=float, na_value=np.nan)
+    for given in (labels, floats, pl.Series([None if k == 7 else c for k, c in enumerate(y)])):
+        with pytest.raises(ValueError, match="Input y contains NaN in row 7: leave such rows out"):
+            model.fit(X, given)
+    with pytest.raises(TypeError, match=r"pass X.collect\(\)"):
+        model.fit(pl.DataFrame(X).lazy(), y)

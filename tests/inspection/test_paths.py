@@ -4,10 +4,10 @@ from types import SimpleNamespace
 import matplotlib
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import scale
 
-from skscreen import ScreenedRTLM, ScreenedSVC, rtlm_path, svc_path
+from skscreen import ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, rtlm_path, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 
 matplotlib.use("Agg")
@@ -250,3 +250,11 @@ def test_an_l1_penalty_screens_features():
     assert ScreeningDisplay.from_path(path).ax_.get_ylabel() == "Screening rate (% of features)"
     path = svc_path(scale(data), labels == 1, [0.01, 0.1])
     assert ScreeningDisplay.from_path(path).ax_.get_ylabel() == "Screening rate (% of samples)"
+
+
+@pytest.mark.parametrize("display", [PathDisplay, ScreeningDisplay])
+def test_a_search_is_no_path(display):
+    X, y = load_iris(return_X_y=True)
+    search = ScreenedSVCCV([0.1, 1.0], cv=2).fit(X, y)
+    with pytest.raises(TypeError, match="Searches are drawn by SearchDisplay"):
+        display.from_path(search)

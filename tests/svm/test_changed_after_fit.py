@@ -1,5 +1,7 @@
 """What was learned stays as it is when the user changes samples or parameters afterwards."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -146,8 +148,10 @@ def test_what_has_no_decisions_says_why():
     ):
         with pytest.raises(AttributeError, match=text):
             _ = ScreenedLinearSVC(**options).fit(X, y).screened_
-    with pytest.raises(AttributeError, match="screened_ needs the training data"):
+    with pytest.raises(AttributeError, match="This ScreenedSVC is not fitted: screened_ is of a"):
         _ = ScreenedSVC().screened_
+    with pytest.raises(AttributeError, match="screened_ needs the training data"):
+        _ = pickle.loads(pickle.dumps(ScreenedSVC().fit(X, y))).screened_
 
 
 def test_marks_tell_samples_apart():

@@ -62,7 +62,7 @@ def test_attributes():
     assert pairs.coefs.shape == (4, 6, 64) and pairs.dual_coefs.shape == (4, 3, len(y))
     with pytest.raises(AttributeError, match="use dual_coefs"):
         svc_path(X, y, Cs=[1.0]).coefs  # noqa: B018
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=r"path\[4\] is not there: the path has 4 solutions"):
         path[4]
     with pytest.raises(TypeError, match=r"path\[k\] takes one whole number k, .* list\(path\)"):
         path[:2]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from skscreen.core.inputs import (
     check_label_objects,
@@ -110,7 +110,7 @@ def svc_certified_C(
     sample_weight_val: Any = None,
     diagonal_val: Any = None,
     n_grid: int = 20,
-    max_solves: int | None = 1000,
+    max_solves: int = 1000,
     **options,
 ) -> CertifiedC:
     """Find a C whose validation error is within `eps` of the best in a whole range, with proof.
@@ -218,7 +218,7 @@ def svr_certified_C(
     sample_weight_val: Any = None,
     diagonal_val: Any = None,
     n_grid: int = 20,
-    max_solves: int | None = 1000,
+    max_solves: int = 1000,
     **options,
 ) -> CertifiedC:
     """Find a C whose mean absolute error is within `eps` of the best in a whole range, with proof.
@@ -403,8 +403,14 @@ class Training:
             refuse_not_finite(y_val, "y_val")
         if diagonal is not None:
             diagonal = check_diagonal(diagonal, X_val.shape[0])
-        y_val = column_or_1d(y_val, warn=True)
-        check_consistent_length(X_val, y_val)
+        try:
+            y_val = column_or_1d(y_val, warn=True)
+        except ValueError as error:
+            raise ValueError(str(error).replace("y should", "y_val should")) from error
+        if len(y_val) != X_val.shape[0]:
+            raise ValueError(
+                f"y_val must have {X_val.shape[0]} entries, as X_val has samples, got {len(y_val)}."
+            )
         weights = check_validation_weights(weights, X_val)
         counts = np.flatnonzero(weights)
         if counts.size < weights.size:

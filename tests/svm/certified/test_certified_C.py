@@ -5,12 +5,12 @@ import pytest
 from cases import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_certified_C, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_certified_C, svc_path, svr_certified_C
 from skscreen.inspection import CertifiedPathDisplay
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
@@ -192,7 +192,7 @@ def test_progress_and_display(capsys):
         ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
         ({"y_val": None}, ValueError, "y_val must hold"),
         ({"y_val": np.full(89, 7)}, ValueError, "y_val holds the labels"),
-        ({"y_val": np.zeros(3)}, ValueError, "inconsistent numbers of samples"),
+        ({"y_val": np.zeros(3)}, ValueError, "y_val must have"),
         ({"y_val": np.full(89, None)}, TypeError, "y_val must be uniformly .* at position 0: lea"),
         ({"X_val": np.full((89, 13), np.nan)}, ValueError, "X_val is no set .* contains NaN"),
         ({"X_val": np.ones((89, 2))}, ValueError, "X_val is no set of samples like X: .*2 feat"),
@@ -223,3 +223,11 @@ def test_what_a_precomputed_kernel_needs():
     found = svc_certified_C(tables[0], y, tables[1], y_val, RANGE, kernel="precomputed",
                             diagonal_val=(single[1] ** 2).sum(axis=1))  # fmt: skip
     assert found.converged
+
+
+def test_targets_to_validate_on_are_named():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"y_val should be a 1d array, got .* shape \(10, 2\)"):
+        svr_certified_C(X, X[:, 0], X[:10], X[:10, :2], (0.1, 10.0))
+    with pytest.raises(ValueError, match="y_val must have 10 entries, as X_val has samples, got 9"):
+        svc_certified_C(X[:100], y[:100], X[:10], y[:9], (0.1, 10.0))

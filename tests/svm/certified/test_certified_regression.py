@@ -148,7 +148,7 @@ def test_too_few_solves_are_told():
         ({"store": "folder"}, TypeError, "unexpected keyword argument 'store'"),
         ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
         ({"y_val": None}, ValueError, "y_val must hold"),
-        ({"y_val": np.zeros(3)}, ValueError, "inconsistent numbers of samples"),
+        ({"y_val": np.zeros(3)}, ValueError, "y_val must have"),
         ({"y_val": np.full(60, np.nan)}, ValueError, "y_val contains NaN in row 0"),
     ],
 )

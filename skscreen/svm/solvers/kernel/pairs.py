@@ -105,7 +105,9 @@ class SmallBlocks:
             sizes = [int(np.count_nonzero(division.signs(0) == sign)) for sign in (1.0, -1.0)]
         ends = np.concatenate([[0], np.cumsum(sizes)])
 
-        compute = partial(class_blocks, kernel, X[order], ends, free)
+        # Not by `of_rows`, which keeps the order of all.
+        X = X[np.ix_(order, order)] if kernel.name == "precomputed" else X[order]
+        compute = partial(class_blocks, kernel, X, ends, free)
         known: Any = compute() if kept is None else kept.get("all", compute)
         self._blocks, lengths, self._relative, self._missing = known
         self._square_bias = bias**2

@@ -165,3 +165,32 @@ def test_duplicates_of_two_classes_have_no_curvature(options):
     # The two equal samples cost a loss of 2 at least.
     assert model.objective_ >= 2e9 * (1.0 - 1e-6)
     assert np.isfinite(model.decision_function(rows)).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
+def test_matrices_and_functions_of_few_samples_are_as_their_kernel(options):
+    """In any order of the samples; a pair at a time they took a hundred times as long."""
+    order = np.random.default_rng(1).permutation(Y.size)
+    data, labels = X[order], Y[order]
+    options = {"decision_function_shape": "ovo", "tol": 1e-9, "C": 3.0, **options}
+    named = ScreenedSVC(kernel="poly", gamma=0.2, degree=2, coef0=1.0, **options)
+    named.fit(data, labels, sample_weight=WEIGHTS)
+    scores = named.decision_function(data)
+
+    def function(A, B):
+        return (0.2 * A @ B.T + 1.0) ** 2
+
+    for kernel, given in ((function, data), ("precomputed", function(data, data))):
+        model = ScreenedSVC(kernel=kernel, **options).fit(given, labels, sample_weight=WEIGHTS)
+        assert np.max(model.dual_gap_) <= 1e-9
+        assert_allclose(model.objective_, named.objective_, rtol=1e-8)
+        assert_allclose(model.decision_function(given), scores, rtol=1e-4, atol=1e-4)
+    # Some samples take part, and a matrix of no kernel is no such problem.
+    K, some = function(data, data), np.where(np.arange(Y.size) % 3, WEIGHTS, 0.0)
+    part = ScreenedSVC(kernel="precomputed", **options).fit(K, labels, sample_weight=some)
+    alone = ScreenedSVC(kernel="precomputed", **options)
+    kept = np.flatnonzero(some)
+    alone.fit(K[np.ix_(kept, kept)], labels[kept], sample_weight=some[kept])
+    assert_allclose(part.objective_, alone.objective_, rtol=1e-8)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        ScreenedSVC(kernel="precomputed", indefinite="error", **options).fit(-K, labels)
