@@ -182,8 +182,10 @@ class Gram:
     def compute(self, rows: Any, columns: Any) -> np.ndarray:
         """Return K between two sets of samples, in float64."""
         if self.kernel.name == "precomputed":
-            place = (rows, columns) if isinstance(rows, slice) else np.ix_(rows, columns)
-            return np.asarray(self.X[place], np.float64)
+            # Slices have no product of indices.
+            some = isinstance(rows, slice)
+            K = self.X[rows, columns] if some else self.X[np.ix_(rows, columns)]
+            return np.asarray(K, np.float64)
         if self.kernel.name != "rbf":
             return self.kernel.between(self.X[rows], self.X[columns])
         D = self.distances(rows, columns)

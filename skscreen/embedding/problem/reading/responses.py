@@ -320,12 +320,13 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
     refuse_other_order(y, labels, "y")
     votes = read_numbers(y, labels)
     shape = len(table.codes), len(options)
+    shaped = votes is not None and votes.shape == shape
     # Written such that NaN is out of range.
-    wrong = None if votes is None else ~((votes >= 0.0) & (votes < np.inf))
-    if votes is None or votes.shape != shape or np.any(wrong):
+    wrong = np.argwhere(~((votes >= 0.0) & (votes < np.inf))) if shaped else []
+    if votes is None or not shaped or len(wrong):
         got = ""
-        if votes is not None and votes.shape == shape:
-            row, column = np.argwhere(wrong)[0]
+        if votes is not None and len(wrong):
+            row, column = wrong[0]
             got = f", got {votes[row, column]:g} in row {row}, column {labels[column]!r}"
         raise ValueError(
             f"y must be one column of responses, or votes, finite numbers >= 0 in {shape[0]} rows "
