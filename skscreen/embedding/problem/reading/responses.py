@@ -320,17 +320,18 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
     refuse_other_order(y, labels, "y")
     votes = read_numbers(y, labels)
     shape = len(table.codes), len(options)
-    shaped = votes is not None and votes.shape == shape
+    expected = (
+        f"y must be one column of responses, or votes, finite numbers >= 0 in {shape[0]} rows and "
+        f"a column for each of the {shape[1]} objects that could be chosen"
+    )
+    if votes is None or votes.shape != shape:
+        raise ValueError(f"{expected}.")
     # Written such that NaN is out of range.
-    wrong = np.argwhere(~((votes >= 0.0) & (votes < np.inf))) if shaped else []
-    if votes is None or not shaped or len(wrong):
-        got = ""
-        if votes is not None and len(wrong):
-            row, column = wrong[0]
-            got = f", got {votes[row, column]:g} in row {row}, column {labels[column]!r}"
+    wrong = np.argwhere(~((votes >= 0.0) & (votes < np.inf)))
+    if len(wrong):
+        row, column = wrong[0]
         raise ValueError(
-            f"y must be one column of responses, or votes, finite numbers >= 0 in {shape[0]} rows "
-            f"and a column for each of the {shape[1]} objects that could be chosen{got}."
+            f"{expected}, got {votes[row, column]:g} in row {row}, column {labels[column]!r}."
         )
     rows, columns = np.nonzero(votes)
     if not len(rows):
