@@ -91,7 +91,7 @@ def load_conll(
     if "id" in names:
         _refuse_joined_sentences(sentences)
     if columns is None:
-        _refuse_other_columns(sentences)
+        _refuse_other_columns(sentences, tabs="\t" in text)
     _refuse_header([row for rows in sentences for row in rows], names)
     for rows in sentences:
         for row in rows:
@@ -233,7 +233,7 @@ def _refuse_joined_sentences(sentences: list[list[dict]]) -> None:
                 )
 
 
-def _refuse_other_columns(sentences: list[list[dict]]) -> None:
+def _refuse_other_columns(sentences: list[list[dict]], *, tabs: bool) -> None:
     """Raise where columns by default are not as they are called: numbers of words, or labels."""
     name, *others, _ = sentences[0][0]
     numbers = [[row[name] for row in rows] for rows in sentences]
@@ -256,11 +256,12 @@ def _refuse_other_columns(sentences: list[list[dict]]) -> None:
     labels = [row["label"] for row in rows]
     for mark, what in ((",", "fields"), ("/", "words and labels")):
         cells = labels if mark == "," else [cell for row in rows for cell in row.values()]
-        if all(re.fullmatch(f".+{mark}.+", cell) for cell in cells):
+        # After a tab a label may have parts, as those of MeCab.
+        if not tabs and all(re.fullmatch(f".+{mark}.+", cell) for cell in cells):
             raise ValueError(
                 f"source must have its fields divided by tabs or blanks, but {mark!r} seems to "
                 f"divide {what}, as in {cells[0]!r}: write a line for each word, with a tab in the "
-                f"place of {mark!r}."
+                f"place of {mark!r}; or name the columns by columns=."
             )
     for place, other in enumerate(others, start=2):
         spans = [row[other] for row in rows]

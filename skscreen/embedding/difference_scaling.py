@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -344,11 +345,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_is_fitted(larger)
-        models = [model.model for model in (self, larger)]
-        if (
-            sorted(set(models), key=[*MODELS, "difference"].index) != models
-            or "difference" in models
-        ):
+        models = self.model, larger.model
+        if models not in combinations(MODELS, 2):
             raise ValueError(
                 "larger must have a model of which this one is a special case, 'independent' of "
                 f"'additive' of 'full'; got {models[1]!r}, and this one is {models[0]!r}."

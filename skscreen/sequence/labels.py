@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -137,7 +138,10 @@ def _filled(X: Any, n: int, step: int) -> tuple[np.ndarray, bool]:
     cube = X.reshape(n, -1, X.shape[1])[:, ::step]
     rows, counts = np.unique(cube[:, 0], axis=0, return_counts=True)
     row = rows[np.argmax(counts)]
-    return (cube == row).all(axis=2), row.size > 1 and not row.any()
+    # By blocks, as comparisons of all entries take memory.
+    blocks = gen_batches(n, max(2**22 // cube[0].size, 1))
+    filled = np.concatenate([(cube[part] == row).all(axis=2) for part in blocks])
+    return filled, row.size > 1 and not row.any()
 
 
 def refuse_ignored(classes: np.ndarray) -> None:

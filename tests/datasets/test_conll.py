@@ -314,6 +314,14 @@ def test_words_that_look_like_comments_or_layouts():
     assert [len(rows) for rows in X] == [2, 1]
 
 
+def test_labels_of_several_parts():
+    X, y = load_conll("犬\t名詞,一般\nが\t助詞,格助詞\n")
+    assert X == [[{"word": "犬"}, {"word": "が"}]]
+    assert y[0].tolist() == ["名詞,一般", "助詞,格助詞"]
+    _, y = load_conll("a N,x\nb V,y\n", columns=("word", "label"))
+    assert y[0].tolist() == ["N,x", "V,y"]
+
+
 def test_a_dict_of_columns_has_no_order():
     with pytest.raises(TypeError, match="columns must be a sequence of names"):
         load_conll("EU B-ORG\nx O\n", columns={"label": 1, "word": 0})
