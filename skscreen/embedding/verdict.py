@@ -135,7 +135,11 @@ def warn_one_sided(rows: np.ndarray, response: str) -> None:
 
 def _equal_answers(count: int, weights: Any) -> float:
     """Return the number of answers of equal weight whose mean has the same variance."""
-    return count if weights is None else float(weights.sum() ** 2 / (weights @ weights))
+    if weights is None:
+        return count
+    # Squares of tiny weights would be zero.
+    shares = weights / weights.max()
+    return float(shares.sum() ** 2 / (shares @ shares))
 
 
 def warn_unconverged(model: Any, solution: EmbeddingSolution) -> None:

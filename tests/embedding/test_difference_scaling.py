@@ -137,3 +137,13 @@ def test_answers_that_all_say_the_same_are_told(pivot):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, X[:, -1] - X[:, -2] > X[:, 1] - X[:, 0])
+
+
+def test_tiny_weights_are_weights():
+    rng = np.random.default_rng(0)
+    X = np.sort([rng.choice(9, 4, replace=False) for _ in range(60)], axis=1)
+    y = X[:, 3] - X[:, 2] > X[:, 1] - X[:, 0]
+    tiny, plain = (
+        DifferenceScaling().fit(X, y, sample_weight=np.full(60, size)) for size in (1e-200, 1.0)
+    )
+    assert_allclose(tiny.scale_, plain.scale_, rtol=1e-6)
