@@ -265,7 +265,9 @@ def refuse_labels(X: Any, used: np.ndarray, name: str) -> None:
     """Refuse indices that may be rows of a frame, or other rows by the labels of its index."""
     labels = np.asarray(X.index) if hasattr(X, "loc") else np.empty(0)
     used = np.unique(used)
-    if labels.dtype.kind not in "iu" or not np.isin(used, labels).all():
+    # Those that are no rows for certain are refused where rows are looked up.
+    rows = labels.dtype.kind in "iu" and used[0] >= 0 and used[-1] < len(labels)
+    if not rows or not np.isin(used, labels).all():
         return
     other = labels[used] != used
     if other.any():

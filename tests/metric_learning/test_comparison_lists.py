@@ -532,3 +532,11 @@ def test_indices_that_may_be_labels_of_a_frame_are_refused():
     # Of some rows only: 8 is no label, so these are places.
     part = frame[frame.index != 8]
     ScreenedRTLM().fit(part, triplets=triplets)
+    # Labels that are no rows are told as before.
+    late = frame.set_axis(frame.index + 100)
+    for fit in (
+        lambda: ScreenedRTLM().fit(late, triplets=triplets + 100),
+        lambda: RTLMTripletsClassifier(preprocessor=late).fit(triplets + 100),
+    ):
+        with pytest.raises(ValueError, match="must be indices from 0 to 29"):
+            fit()
