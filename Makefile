@@ -110,7 +110,7 @@ $(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compile
 	  exit 1; }
 	@echo "Compiling and installing skscreen[$*] into $(VENV) (once, and when its sources change)"
 	@PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install --quiet --disable-pip-version-check \
-	  --no-build-isolation --no-deps --editable .
+	  --no-build-isolation --no-deps -C cmake.define.SKSCREEN_ONE_LEVEL=ON --editable .
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile 'skscreen[$*]'
 	@touch $@
 
