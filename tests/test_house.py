@@ -12,9 +12,6 @@ PACKAGE = Path(skscreen.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 MAP = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
-# Numbers with names of their own. Lower it with every one that goes.
-MOST_CONSTANTS = 115
-
 # What a room may import beside itself. A new arrow is a decision: it changes the map too.
 GROUND = {"_compiled", "core", "fitting"}
 ARROWS = {
@@ -136,28 +133,6 @@ def test_folders_of_many_files_have_rooms():
         files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
         rooms = [path for path in folder.iterdir() if list(path.glob("*.py"))]
         assert len(files) <= 10 or rooms, folder
-
-
-def constants(path):
-    """Yield the names in capitals that a file gives to numbers."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if not isinstance(node, ast.Assign):
-            continue
-        (target,) = node.targets
-        several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
-        names, values = (target.elts, node.value.elts) if several else ([target], [node.value])
-        for name, value in zip(names, values, strict=True):
-            inside = {
-                type(leaf.value) for leaf in ast.walk(value) if isinstance(leaf, ast.Constant)
-            }
-            if re.fullmatch(r"_?[A-Z][A-Z0-9_]*", ast.unparse(name)) and inside & {int, float}:
-                if str not in inside:
-                    yield name.id
-
-
-def test_there_are_no_more_constants():
-    """Each is a switch or a size that somebody has to understand; 150 would be enough."""
-    assert sum(len(list(constants(path))) for path in FILES) <= MOST_CONSTANTS
 
 
 def public_functions(body):
