@@ -1,7 +1,5 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
-# Gives scores of sequences their names for the scoring of scikit-learn.
-from skscreen import model_selection  # noqa: F401
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.difference_scaling import DifferenceScaling
 from skscreen.embedding.estimator import OrdinalEmbedding

@@ -1,26 +1,14 @@
-"""Cross-validation of models whose samples are sequences, and names of their scores."""
+"""Cross-validation of models whose samples are sequences."""
 
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.metrics import check_scoring, make_scorer
-from sklearn.metrics._scorer import _SCORERS
-from sklearn.model_selection import (
-    GridSearchCV,
-    check_cv,
-    cross_val_score,
-    cross_validate,
-    learning_curve,
-    permutation_test_score,
-    validation_curve,
-)
+from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import StrOptions
 
-from skscreen.metrics import sequence_accuracy, span_f1
 from skscreen.sequence.data import list_of_sequences
 from skscreen.sequence.labels import check_lists, stack_labels
 
@@ -136,25 +124,3 @@ def _method(model, name: str):
 
 def _has_length(value, n: int) -> bool:
     return not isinstance(value, (str, dict)) and hasattr(value, "__len__") and len(value) == n
-
-
-def _register_scorers() -> None:
-    """Give measures of sequences names for the `scoring` of scikit-learn."""
-    known = {
-        "sequence_accuracy": make_scorer(sequence_accuracy),
-        "span_f1": make_scorer(span_f1),
-        "span_f1_macro": make_scorer(span_f1, average="macro"),
-        "span_f1_weighted": make_scorer(span_f1, average="weighted"),
-    }
-    _SCORERS.update(known)
-    # Names are also checked against lists that scikit-learn has made when it was imported.
-    functions = (check_scoring, cross_val_score, cross_validate, learning_curve,
-                 permutation_test_score, validation_curve)  # fmt: skip
-    checks = [getattr(function, "_skl_parameter_constraints", {}) for function in functions]
-    for accepted in (*checks, GridSearchCV._parameter_constraints):
-        for kind in accepted.get("scoring", []):
-            if isinstance(kind, StrOptions):
-                kind.options.update(known)
-
-
-_register_scorers()

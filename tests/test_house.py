@@ -27,7 +27,7 @@ ARROWS = {
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
     "inspection": {"core"},
     "metrics": {"core", "fitting", "embedding", "sequence"},
-    "model_selection": {"metrics", "sequence"},
+    "model_selection": {"sequence"},
     "preprocessing": {"core", "embedding"},
     "datasets": {"core"},
 }

@@ -36,8 +36,9 @@ def span_f1(
     """Return the F1 score of labelled spans, as of named entities or chunks.
 
     A span counts as found if its type and its first and last positions are right. F1 is 2 right /
-    (true + found), in numbers of spans. The results are those of seqeval. As a `scoring` of
-    scikit-learn the name is "span_f1", with "span_f1_macro" and "span_f1_weighted".
+    (true + found), in numbers of spans. The results are those of seqeval. As the `scoring` of
+    scikit-learn's searches pass ``make_scorer(span_f1)``, or ``make_scorer(span_f1,
+    average="macro")``.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from chain_cases import LENGTHS, X, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction import DictVectorizer
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -20,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
-from skscreen.metrics import span_f1
+from skscreen.metrics import sequence_accuracy, span_f1
 from skscreen.model_selection import cross_val_predict_sequences
 
 PROBABILISTIC = [ChainCRF(fit_start_end=True), KernelChainClassifier()]
@@ -162,15 +163,17 @@ def test_predictions_of_folds():
         cross_val_predict_sequences(model, X, y[:-1])
 
 
-@pytest.mark.parametrize("scoring", ["span_f1", "span_f1_macro", "sequence_accuracy"])
-def test_scores_have_names_for_scikit_learn(scoring):
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [(span_f1, {}), (span_f1, {"average": "macro"}), (sequence_accuracy, {})],
+)
+def test_measures_of_sequences_are_scores_of_cross_validation(measure, options):
     model = make_pipeline(SequenceTransformer(DictVectorizer()), ChainCRF())
-    X, y = 3 * DICTS, 3 * TAGS
+    X, y, scoring = 3 * DICTS, 3 * TAGS, make_scorer(measure, **options)
     scores = cross_val_score(model, X, y, cv=2, scoring=scoring)
     assert np.all((scores > 0.5) & (scores <= 1.0))
     search = GridSearchCV(model, {"chaincrf__C": [0.01, 10.0]}, scoring=scoring, cv=2).fit(X, y)
-    if scoring == "span_f1":
-        assert search.score(X, y) == span_f1(y, search.predict(X))
+    assert search.score(X, y) == measure(y, search.predict(X), **options)
 
 
 def test_splits_do_not_see_labels():
