@@ -1,4 +1,4 @@
-"""The picture of the README, and the figure and the table of the page on benchmarks.
+"""The pictures of the README and of screening, and the figure and the table of the page on benchmarks.
 
     python doc/pictures.py
 
@@ -22,7 +22,7 @@ from skscreen.inspection import EmbeddingDisplay
 
 STATIC = Path(__file__).parent / "_static"
 TABLE = Path(__file__).parent / "benchmarks" / "table.txt"
-BLUE, GREY = "#0072B2", "0.72"
+BLUE, ORANGE, GREY = "#0072B2", "#C04E00", "0.72"
 
 
 def main() -> None:
@@ -31,6 +31,7 @@ def main() -> None:
     plt.switch_backend("agg")
     draw_readme([job for job in jobs if job["picture"]])
     draw_all(jobs)
+    draw_screening()
 
 
 def table(jobs: list[dict]) -> str:
@@ -92,6 +93,35 @@ def north_up(points: np.ndarray, names: list[str]) -> np.ndarray:
     right = np.array([up[1], -up[0]])
     right *= np.sign(right @ (at["Athens"] - at["Lisbon"]))
     return (points - points.mean(axis=0)) @ np.column_stack([right, up])
+
+
+def draw_screening() -> None:
+    """Draw a ball that contains the optimum, and the lines on which three samples have margin 1."""
+    figure, ax = plt.subplots(figsize=(7.2, 3.9), layout="constrained")
+    ax.set(xlim=(-2.7, 3.5), ylim=(-1.55, 1.8), aspect="equal")
+    ax.axis("off")
+    ax.add_patch(plt.Circle((0.0, 0.0), 1.0, facecolor="0.93", edgecolor="0.35"))
+    ax.text(0.2, -0.68, "ball that\ncontains the\noptimum", ha="center", fontsize=9, color="0.35")
+    ax.plot([0.0, 0.4], [0.0, 0.25], "o", color="black", ms=5)
+    ax.annotate("reference", (0.0, 0.0), (5, -12), textcoords="offset points", fontsize=9)
+    ax.annotate("optimum", (0.4, 0.25), (5, 4), textcoords="offset points", fontsize=9)
+    # Each: two points of the line, the side of larger margins, colour, where and what is said.
+    kinds = [
+        ((-2.3, 1.5), (-0.9, -1.5), (1, 0), BLUE, (-2.65, -0.6),
+         "ball on the side of\nmargins above 1:\ndual variable 0"),
+        ((1.15, 1.5), (1.75, -1.5), (1, 0), ORANGE, (1.75, 0.5),
+         "ball on the side of\nmargins below 1:\ndual variable C"),
+        ((-1.0, 1.35), (-0.1, -1.5), (1, 0), "0.45", (-1.2, 1.5),
+         "the line cuts the ball: undecided"),
+    ]  # fmt: skip
+    for (x, y), (u, v), side, colour, at, text in kinds:
+        ax.plot([x, u], [y, v], color=colour, lw=2)
+        middle = np.array([x + 0.15 * (u - x), y + 0.15 * (v - y)])
+        step = 0.3 * np.array(side) / np.linalg.norm(side)
+        ax.annotate("", middle + step, middle, arrowprops={"arrowstyle": "->", "color": colour})
+        ax.text(*at, text, color=colour, fontsize=9, va="center")
+    ax.set_title("Each line: the weights for which one sample has margin 1", **TITLE)
+    save(figure, STATIC / "screening.png")
 
 
 def draw_all(jobs: list[dict]) -> None:
