@@ -72,10 +72,6 @@ numpydoc_validation_exclude = {
     r"\.SampleScreening",
     r"\.TripletScreening",
     r"\.ReducedProblem",
-    # Their signatures name what the docstrings call **options.
-    r"\.(sv[cr]|rtlm)_path$",
-    r"\.screen_triplets$",
-    r"\.sv[cr]_certified_C$",
     # What kinds of chains define for each other, and displays for their base.
     r"\.stacked_scores",
     r"Display\.draw$",

@@ -324,8 +324,9 @@ def test_searches_say_what_a_list_of_values_is_called():
             make(name, **{one: [0.1, 1.0]}).fit(*FITTED[name])
     for name, one in [("ScreenedSVCCV", "C"), ("ScreenedSVRCV", "C"), ("ScreenedRTLMCV", "lam"),
                       ("svc_path", "C"), ("rtlm_path", "lam")]:  # fmt: skip
-        with pytest.raises(TypeError, match=f"'{one}'; did you mean '{one}s'"):
-            getattr(skscreen, name)(**{one: [0.1, 1.0]})
+        given = FITTED["ScreenedSVC"] if "path" in name else ()
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{one}'"):
+            getattr(skscreen, name)(*given, **{one: [0.1, 1.0]})
     for name in (*SEARCHES, *CHOSEN):
         public = {word for word in dir(getattr(skscreen, name)) if not word.startswith("_")}
         assert "kind" not in public
@@ -342,7 +343,7 @@ def test_paths_have_real_signatures(name):
     assert isinstance(found[0], BaseEstimator)
     assert found[0].C == found.solutions[0].C == 0.1
     assert np.all((found.rates >= 0.0) & (found.rates <= 1.0))
-    with pytest.raises(TypeError, match=r"gama.*gamma|unexpected keyword"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gama'"):
         path(*target, [0.1], gama=3.0)
 
 

@@ -25,7 +25,7 @@ from skscreen.distributed.rows import (
     refuse_masked,
 )
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
-from skscreen.fitting.path import forget, keeps_arguments
+from skscreen.fitting.path import forget
 
 
 class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -149,11 +149,19 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         "verbose": ["verbose"],
     }
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, loss="squared_hinge", fit_intercept=True, intercept_scaling=1.0, tol=1e-4,
         max_iter=None, class_weight=None, warm_start=False, verbose=0,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

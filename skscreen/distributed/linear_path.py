@@ -6,13 +6,14 @@ from typing import Any
 
 import dask
 import numpy as np
+from sklearn.base import clone
 
 from skscreen.core.inputs import as_floats
 from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import read_rows
-from skscreen.fitting.path import place_of, with_options
+from skscreen.fitting.path import place_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class DistributedSVCPath:
         Passes over the rows for all C together.
     feature_names : ndarray of str or None
         If X was a frame whose columns have names.
+    model : DistributedLinearSVC
+        The parameters of the path.
     """
 
     Cs: np.ndarray
@@ -43,7 +46,7 @@ class DistributedSVCPath:
     dual_gaps: np.ndarray
     n_iter: int
     feature_names: np.ndarray | None
-    options: dict
+    model: DistributedLinearSVC
 
     def __len__(self) -> int:
         return len(self.Cs)
@@ -51,7 +54,7 @@ class DistributedSVCPath:
     def __getitem__(self, i: int) -> DistributedLinearSVC:
         """Return the fitted estimator of a C."""
         i = place_of(i, len(self))
-        model = DistributedLinearSVC(float(self.Cs[i]), **self.options)
+        model = clone(self.model).set_params(C=float(self.Cs[i]))
         model.classes_, model.n_features_in_ = self.classes, self.coefs.shape[2]
         model.coef_, model.intercept_ = self.coefs[i], self.intercepts[i]
         model.objective_ = one_or_all(self.objectives[i])
@@ -61,10 +64,11 @@ class DistributedSVCPath:
         return model
 
 
-@with_options(DistributedLinearSVC, "C", "warm_start")
 def distributed_svc_path(
-    X: Any, y: Any, Cs: Sequence[float], *, sample_weight: Any = None, **options
-) -> DistributedSVCPath:
+    X: Any, y: Any, Cs: Sequence[float], *, sample_weight: Any = None, loss: str = "squared_hinge",
+    fit_intercept: bool = True, intercept_scaling: float = 1.0, tol: float = 1e-4,
+    max_iter: int | None = None, class_weight: dict | str | None = None, verbose: int = 0,
+) -> DistributedSVCPath:  # fmt: skip
     """Fit `DistributedLinearSVC` for several C in the same passes over the rows.
 
     Parameters
@@ -99,7 +103,10 @@ def distributed_svc_path(
     if values is None or values.size == 0 or not (np.isfinite(values) & (values > 0.0)).all():
         raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs}.")
     grid = np.unique(values)
-    model = DistributedLinearSVC(**options)
+    model = DistributedLinearSVC(
+        loss=loss, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, tol=tol,
+        max_iter=max_iter, class_weight=class_weight, verbose=verbose,
+    )  # fmt: skip
     model._validate_params()
     with dask.config.set(QUIET):
         data = read_rows(connected(), X, y, sample_weight, model.class_weight)
@@ -109,5 +116,5 @@ def distributed_svc_path(
     return DistributedSVCPath(
         grid, data.classes, coefs.reshape(*shape, data.n_features), intercepts.reshape(shape),
         found.primal.reshape(shape), found.gap.reshape(shape).max(axis=1), model.n_iter_,
-        data.names, options,
+        data.names, model,
     )  # fmt: skip

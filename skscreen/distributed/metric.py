@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import forget, with_options
+from skscreen.fitting.path import forget
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
@@ -116,10 +116,30 @@ class DistributedRTLM(ScreenedRTLM):
         "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    @with_options(ScreenedRTLM, "lam", *_NOT_HERE)
-    def __init__(self, lam=0.01, *, n_partitions=None, **options):
-        super().__init__(lam, active_set=False, **options)
+    # What the problem asks of the parameters that are not here.
+    active_set = False
+    store = n_jobs = n_components = neighbors = unlabelled = linear_term = None
+
+    def __init__(
+        self, lam=0.01, *, n_partitions=None, relative_lam=True, n_neighbors=5,
+        loss="smoothed_hinge", width=0.05, pull=0.0, diagonal=False, bound=("gap",), rule=None,
+        screening=True, screen_every=10, tol=1e-6, max_iter=None, verbose=0,
+    ):  # fmt: skip
+        self.lam = lam
         self.n_partitions = n_partitions
+        self.relative_lam = relative_lam
+        self.n_neighbors = n_neighbors
+        self.loss = loss
+        self.width = width
+        self.pull = pull
+        self.diagonal = diagonal
+        self.bound = bound
+        self.rule = rule
+        self.screening = screening
+        self.screen_every = screen_every
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

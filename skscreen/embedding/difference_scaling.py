@@ -53,7 +53,7 @@ from skscreen.embedding.tools.fitted import (
 )
 from skscreen.embedding.verdict import warn_at_chance, warn_of_pivot, warn_one_sided
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.path import forget, keeps_arguments
+from skscreen.fitting.path import forget
 from skscreen.fitting.progress import share_of_decades
 from skscreen.fitting.warning import warn_user
 
@@ -214,11 +214,21 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    @keeps_arguments
     def __init__(
         self, *, model="difference", attribute=0, link="probit", reg=1e-9, objects=None,
         columns=None, pivot=None, response="auto", tol=1e-8, max_iter=None, verbose=0,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.model = model
+        self.attribute = attribute
+        self.link = link
+        self.reg = reg
+        self.objects = objects
+        self.columns = columns
+        self.pivot = pivot
+        self.response = response
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

@@ -46,7 +46,7 @@ from skscreen.embedding.tools.place import PlaceMixin
 from skscreen.embedding.tools.predict import PredictMixin
 from skscreen.embedding.verdict import warn_misread, warn_unconverged
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.path import forget, keeps_arguments
+from skscreen.fitting.path import forget
 from skscreen.fitting.progress import ProgressBar
 
 
@@ -298,14 +298,38 @@ class OrdinalEmbedding(
         "random_state": ["random_state"],
     }
 
-    @keeps_arguments
     def __init__(
         self, n_components=2, *, loss="soe", solver="auto", formulation="nonconvex", reg="auto",
         sbb_epsilon="auto", eta0=None, update_frequency=None, batch_size=1, module_epochs=None,
         max_iter=None, n_init="auto", alpha=None, mu=1e-3, margin=0.1, smoothing=1.0, tol=1e-4,
         objects=None, columns=None, odd=None, pivot=None, response="auto", n_jobs=None, verbose=0,
         random_state=None,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.formulation = formulation
+        self.reg = reg
+        self.sbb_epsilon = sbb_epsilon
+        self.eta0 = eta0
+        self.update_frequency = update_frequency
+        self.batch_size = batch_size
+        self.module_epochs = module_epochs
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.alpha = alpha
+        self.mu = mu
+        self.margin = margin
+        self.smoothing = smoothing
+        self.tol = tol
+        self.objects = objects
+        self.columns = columns
+        self.odd = odd
+        self.pivot = pivot
+        self.response = response
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

@@ -1,11 +1,8 @@
 """Results of regularisation paths, and the loop that computes them."""
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import wraps
-from inspect import Parameter, signature
 from numbers import Real
 from typing import Any
 
@@ -93,67 +90,6 @@ def place_of(index: int, length: int) -> int:
     if not -length <= place < length:
         raise IndexError(f"path[{place}] is not there: the path has {length} solutions.")
     return place
-
-
-def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
-    """Give a function the options of an estimator but those omitted, some with own `defaults`."""
-
-    def decorated(function: Callable) -> Callable:
-        own = [p for p in signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        options = [
-            p.replace(kind=p.KEYWORD_ONLY, default=defaults.get(p.name, p.default))
-            for p in signature(kind).parameters.values()
-            if p.name not in omitted
-        ]
-
-        @wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            return function(*args, **defaults | kwargs)
-
-        vars(run)["__signature__"] = signature(function).replace(parameters=own + options)
-        return with_advice(run)
-
-    return decorated
-
-
-def keeps_arguments(init: Callable) -> Callable:
-    """Let a constructor set its arguments as attributes, which is all that an estimator may do."""
-    known = signature(init)
-
-    @wraps(init)
-    def run(self: Any, *args: Any, **kwargs: Any) -> None:
-        # Wrong arguments are an error of the constructor's own, which names it.
-        init(self, *args, **kwargs)
-        given = known.bind(self, *args, **kwargs)
-        given.apply_defaults()
-        _, *parameters = given.arguments.items()
-        vars(self).update(parameters)
-
-    return run
-
-
-def with_advice(function: Callable) -> Callable:
-    """Make errors of a call that does not fit say which function it is, and what would fit."""
-    known, shown = signature(function), function.__qualname__.removesuffix(".__init__")
-    kinds = {p.name: p.kind for p in known.parameters.values() if p.name != "self"}
-    by_place = [name for name, kind in kinds.items() if kind is Parameter.POSITIONAL_OR_KEYWORD]
-
-    @wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        for name in kwargs:
-            if name not in kinds:
-                near = get_close_matches(name, kinds, 1)
-                advice = f"; did you mean {near[0]!r}?" if near else ""
-                raise TypeError(f"{shown}() got an unexpected keyword argument {name!r}{advice}")
-        try:
-            known.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(
-                f"{shown}(): {error}; by place it takes {', '.join(by_place)}, others by name"
-            ) from None
-        return function(*args, **kwargs)
-
-    return run
 
 
 @with_callbacks

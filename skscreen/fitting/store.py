@@ -138,14 +138,14 @@ class Store:
                 return found + nearest
         return found
 
-    def put(self, key: str, value: float, /, **arrays: np.ndarray) -> None:
+    def put(self, key: str, value: float, arrays: dict[str, np.ndarray]) -> None:
         """Keep the arrays of a solved problem.
 
         Parameters
         ----------
         key, value
             As in `neighbours`.
-        **arrays : ndarray
+        arrays : dict of ndarray
             By name, as `neighbours` returns them.
         """
         content: dict[str, Any] = {"of": np.array(_label(key, arrays)), **arrays}

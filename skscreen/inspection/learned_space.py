@@ -110,26 +110,24 @@ class LearnedSpaceDisplay(Display):
             before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=classes
         ).plot(ax=ax)
 
-    def draw(self, *axes: Axes) -> None:
+    def draw(self, before: Axes, after: Axes) -> None:
         """Draw on axes that are given."""
         self.scatters_ = [
             scatter_classes(ax, points, self.classes, s=18)
-            for ax, points in zip(axes, (self.before, self.after), strict=True)
+            for ax, points in ((before, self.before), (after, self.after))
         ]
-        for ax, title, kind in zip(
-            axes, ("before", "after"), ("principal", "learned"), strict=True
-        ):
+        for ax, title, kind in (before, "before", "principal"), (after, "after", "learned"):
             ax.set_title(title, loc="left")
             ax.set(xlabel=f"first {kind} direction", ylabel="second")
             ax.set_aspect("equal", adjustable="datalim")
             ax.locator_params(nbins=5)
             ax.spines[["top", "right"]].set_visible(False)
         # A long ellipse would leave the figure.
-        (self.ellipse_,) = axes[0].plot(
+        (self.ellipse_,) = before.plot(
             *self.ellipse.T, color=GREY, linewidth=1.2, zorder=6, label="equal learned distance",
             scalex=False, scaley=False,
         )  # fmt: skip
-        legend_above(axes[0], ncols=8)
+        legend_above(before, ncols=8)
 
 
 def _two_columns(points: np.ndarray) -> np.ndarray:

@@ -301,16 +301,18 @@ class PathDisplay(Display):
         """Width and height of a new figure in inches."""
         return 6.0, 0.6 + 1.9 * self.panels[0]
 
-    def draw(self, *axes: Axes) -> None:
+    def draw(self, objective: Axes, gap: Axes, score: Axes | None = None) -> None:
         """Draw on axes that are given."""
-        self._plot_objective(axes[0])
-        self._plot_gap(axes[1])
+        self._plot_objective(objective)
+        self._plot_gap(gap)
         self.score_line_: Any = None
         self.best_point_: Any = None
         self.baseline_line_: Any = None
         self.best_index_: int | None = None
-        if self.scores is not None:
-            self._plot_scores(axes[2], self.scores)
+        axes = [objective, gap]
+        if score is not None and self.scores is not None:
+            self._plot_scores(score, self.scores)
+            axes.append(score)
         for panel in axes:
             _style_axes(panel, self.lams, self.parameter)
         axes[-1].set_xlabel(_LABELS[self.parameter])

@@ -30,9 +30,7 @@ from skscreen.fitting.folds import (
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import (
     forget,
-    keeps_arguments,
     warn_unless_converged,
-    with_options,
 )
 from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.distance import FLOATS
@@ -146,11 +144,38 @@ class ScreenedRTLMCV(ScreenedRTLM):
         "n_neighbors": [*ScreenedRTLM._parameter_constraints["n_neighbors"], list, tuple],
     }
 
-    @keeps_arguments
-    @with_options(ScreenedRTLM, "lam")
     def __init__(
-        self, lams=12, *, cv=None, scoring=None, classifier=None, refit=True, **options
-    ): ...
+        self, lams=12, *, cv=None, scoring=None, classifier=None, refit=True, relative_lam=True,
+        n_neighbors=5, loss="smoothed_hinge", width=0.05, pull=0.0, linear_term=None,
+        diagonal=False, bound=("gap",), rule=None, screening=True, screen_every=10, active_set=True,
+        tol=1e-6, max_iter=None, store=None, n_components=None, neighbors=None, unlabelled=None,
+        n_jobs=None, verbose=0,
+    ):  # fmt: skip
+        self.lams = lams
+        self.cv = cv
+        self.scoring = scoring
+        self.classifier = classifier
+        self.refit = refit
+        self.relative_lam = relative_lam
+        self.n_neighbors = n_neighbors
+        self.loss = loss
+        self.width = width
+        self.pull = pull
+        self.linear_term = linear_term
+        self.diagonal = diagonal
+        self.bound = bound
+        self.rule = rule
+        self.screening = screening
+        self.screen_every = screen_every
+        self.active_set = active_set
+        self.tol = tol
+        self.max_iter = max_iter
+        self.store = store
+        self.n_components = n_components
+        self.neighbors = neighbors
+        self.unlabelled = unlabelled
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.core.inputs import sound
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
-from skscreen.fitting.path import forget, keeps_arguments
+from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store
 from skscreen.fitting.training_data import TrainingDataMixin, own, remember, remembered
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
@@ -235,13 +235,33 @@ class ScreenedRTLM(
         "verbose": ["verbose"],
     }
 
-    @keeps_arguments
     def __init__(
         self, lam=0.01, *, relative_lam=True, n_neighbors=5, loss="smoothed_hinge", width=0.05,
         pull=0.0, linear_term=None, diagonal=False, bound=("gap",), rule=None, screening=True,
         screen_every=10, active_set=True, tol=1e-6, max_iter=None, store=None, n_components=None,
         neighbors=None, unlabelled=None, n_jobs=None, verbose=0,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.lam = lam
+        self.relative_lam = relative_lam
+        self.n_neighbors = n_neighbors
+        self.loss = loss
+        self.width = width
+        self.pull = pull
+        self.linear_term = linear_term
+        self.diagonal = diagonal
+        self.bound = bound
+        self.rule = rule
+        self.screening = screening
+        self.screen_every = screen_every
+        self.active_set = active_set
+        self.tol = tol
+        self.max_iter = max_iter
+        self.store = store
+        self.n_components = n_components
+        self.neighbors = neighbors
+        self.unlabelled = unlabelled
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

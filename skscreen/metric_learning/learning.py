@@ -104,7 +104,7 @@ def solve_and_store(
     warn_unless_converged(solutions[-1:], options.tol, options.max_iter, ADVICE)
     _set(model, solutions, problem)
     if store is not None and solutions[-1].converged:
-        store.put(key, lam, **start_at(solutions[-1]))
+        store.put(key, lam, start_at(solutions[-1]))
 
 
 def start_at(solution: Solution) -> dict:

@@ -19,7 +19,6 @@ from skscreen.fitting.path import (
     place_of,
     solve_path,
     warn_unless_converged,
-    with_options,
 )
 from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
@@ -167,7 +166,6 @@ class RTLMPath(PathResult):
         return rates
 
 
-@with_options(ScreenedRTLM, "lam", "store")
 @validate_params(
     {
         "ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -181,7 +179,12 @@ def rtlm_path(
     X: Any, y: Any = None, lams: Any = None, *, ratio: float = 0.9, stop: float = 0.01,
     n_lams: Any = None, ranges: bool = False, triplets: Any = None, quadruplets: Any = None,
     pairs: Any = None, sample_weight: Any = None, comparison_weight: Any = None,
-    callbacks: Any = (), **options,
+    callbacks: Any = (), relative_lam: bool = True, n_neighbors: int = 5,
+    loss: str = "smoothed_hinge", width: float = 0.05, pull: float = 0.0, linear_term: Any = None,
+    diagonal: bool = False, bound: str | Sequence[str] = ("gap",), rule: str | None = None,
+    screening: bool = True, screen_every: int = 10, active_set: bool = True, tol: float = 1e-6,
+    max_iter: int | None = None, n_components: int | None = None, neighbors: Any = None,
+    unlabelled: Any = None, n_jobs: int | None = None, verbose: int = 0,
 ) -> RTLMPath:  # fmt: skip
     """Learn metrics along the regularisation path, each with a certificate.
 
@@ -213,8 +216,10 @@ def rtlm_path(
     callbacks : sequence of callbacks, optional
         Callbacks of scikit-learn >= 1.9. Each lambda is a task; a callback that asks to stop ends
         the path.
-    **options
-        Parameters of `ScreenedRTLM`, except `lam` and `store`.
+    relative_lam, n_neighbors, loss, width, pull, linear_term, diagonal, bound, rule, screening
+        As in `ScreenedRTLM`.
+    screen_every, active_set, tol, max_iter, n_components, neighbors, unlabelled, n_jobs, verbose
+        As in `ScreenedRTLM`.
 
     Returns
     -------
@@ -248,7 +253,13 @@ def rtlm_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    model = ScreenedRTLM(**options)
+    model = ScreenedRTLM(
+        relative_lam=relative_lam, n_neighbors=n_neighbors, loss=loss, width=width, pull=pull,
+        linear_term=linear_term, diagonal=diagonal, bound=bound, rule=rule, screening=screening,
+        screen_every=screen_every, active_set=active_set, tol=tol, max_iter=max_iter,
+        n_components=n_components, neighbors=neighbors, unlabelled=unlabelled, n_jobs=n_jobs,
+        verbose=verbose,
+    )  # fmt: skip
     model._validate_params()
     given = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
     settings = solver_options(model)

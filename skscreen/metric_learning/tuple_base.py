@@ -19,7 +19,7 @@ from skscreen.core.inputs import (
     sound,
 )
 from skscreen.fitting.callbacks import CallbackSupportMixin
-from skscreen.fitting.path import forget, keeps_arguments, with_options
+from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
@@ -44,9 +44,24 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         "preprocessor": ["array-like", callable, None],
     }
 
-    @keeps_arguments
-    @with_options(ScreenedRTLM, "lam", *_NOT_HERE)
-    def __init__(self, lam=0.01, *, preprocessor=None, **options): ...
+    def __init__(
+        self, lam=0.01, *, preprocessor=None, relative_lam=True, loss="smoothed_hinge", width=0.05,
+        linear_term=None, diagonal=False, screening=True, tol=1e-6, max_iter=None, store=None,
+        n_components=None, verbose=0,
+    ):  # fmt: skip
+        self.lam = lam
+        self.preprocessor = preprocessor
+        self.relative_lam = relative_lam
+        self.loss = loss
+        self.width = width
+        self.linear_term = linear_term
+        self.diagonal = diagonal
+        self.screening = screening
+        self.tol = tol
+        self.max_iter = max_iter
+        self.store = store
+        self.n_components = n_components
+        self.verbose = verbose
 
     def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distances of pairs of samples.

@@ -10,7 +10,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.metric_learning.supervision import check_weights
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
@@ -114,9 +113,25 @@ class RTLMPairsClassifier(TuplesClassifier):
         "bounds": ["array-like", None],
     }
 
-    @keeps_arguments
-    @with_options(TuplesClassifier, "lam")
-    def __init__(self, lam=0.01, *, bounds=None, **options): ...
+    def __init__(
+        self, lam=0.01, *, bounds=None, preprocessor=None, relative_lam=True, loss="smoothed_hinge",
+        width=0.05, linear_term=None, diagonal=False, screening=True, tol=1e-6, max_iter=None,
+        store=None, n_components=None, verbose=0,
+    ):  # fmt: skip
+        self.lam = lam
+        self.bounds = bounds
+        self.preprocessor = preprocessor
+        self.relative_lam = relative_lam
+        self.loss = loss
+        self.width = width
+        self.linear_term = linear_term
+        self.diagonal = diagonal
+        self.screening = screening
+        self.tol = tol
+        self.max_iter = max_iter
+        self.store = store
+        self.n_components = n_components
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

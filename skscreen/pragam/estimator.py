@@ -18,7 +18,7 @@ from skscreen.core.certificate import HISTORY
 from skscreen.core.inputs import check_label_objects, refuse_masked, sound
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.path import forget, keeps_arguments
+from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.iterates import Certified, Watch
@@ -174,12 +174,26 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, fit_intercept=True, solver="auto", lipschitz="auto", restart=True,
         batch_size=None, projection=True, tol=1e-4, max_iter=None, class_weight=None,
         warm_start=False, store=None, n_jobs=None, verbose=0, random_state=None,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.lipschitz = lipschitz
+        self.restart = restart
+        self.batch_size = batch_size
+        self.projection = projection
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.store = store
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -365,10 +379,10 @@ def _keep(store: Store, keys: list[str], C: float, fits: list[Certified]) -> Non
         if not found.converged:
             continue
         if found.a is not None:
-            store.put(key, C, w=found.w, a=found.a)
+            store.put(key, C, {"w": found.w, "a": found.a})
         elif all(other != C for other, _ in store.neighbours(key, C)):
             # Do not overwrite a stored solution, which may have dual variables.
-            store.put(key, C, w=found.w)
+            store.put(key, C, {"w": found.w})
 
 
 def _nearest(store: Store, key: str, C: float, n: int) -> Start | None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.inputs import is_missing, is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
-from skscreen.fitting.path import forget, keeps_arguments
+from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.iterates import Certified, Watch
 from skscreen.samples.labels import check_bounds
@@ -291,11 +291,17 @@ class LinearChain(ChainClassifier):
         "verbose": ["verbose"],
     }
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, fit_intercept=True, fit_start_end=False, class_weight=None, tol=1e-3,
         max_iter=None, verbose=0,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.fit_start_end = fit_start_end
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""

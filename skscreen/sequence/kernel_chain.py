@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import keeps_arguments
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import KERNELS, Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
@@ -118,11 +117,19 @@ class KernelChainClassifier(MarginalsMixin):
         "verbose": ["verbose"],
     }
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, kernel="rbf", gamma="scale", degree=3, coef0=0.0, transition_scale=1.0,
         tol=1e-4, max_iter=None, verbose=0,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.transition_scale = transition_scale
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

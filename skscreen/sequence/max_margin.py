@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.iterates import Iterate, certify
@@ -165,9 +164,19 @@ class MaxMarginChain(LinearChain):
         "random_state": ["random_state"],
     }
 
-    @keeps_arguments
-    @with_options(LinearChain, "C")
-    def __init__(self, C=1.0, *, solver="auto", random_state=None, **options): ...
+    def __init__(
+        self, C=1.0, *, solver="auto", random_state=None, fit_intercept=True, fit_start_end=False,
+        class_weight=None, tol=1e-3, max_iter=None, verbose=0,
+    ):  # fmt: skip
+        self.C = C
+        self.solver = solver
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.fit_start_end = fit_start_end
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks

@@ -7,7 +7,6 @@ from sklearn.utils._param_validation import Interval
 
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.folds import search_constraints
-from skscreen.fitting.path import keeps_arguments, with_options
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.search import SearchOverC
 from skscreen.svm.svc import ScreenedSVC
@@ -138,11 +137,41 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
-    @keeps_arguments
-    @with_options(ScreenedSVC, "C", "shrinking", "probability")
     def __init__(
-        self, Cs=20, *, gammas=None, cv=None, scoring=None, refit=True, certify=None, **options
-    ): ...
+        self, Cs=20, *, gammas=None, cv=None, scoring=None, refit=True, certify=None, loss="hinge",
+        kernel="rbf", gamma="scale", degree=3, coef0=0.0, fit_intercept=True, intercept="free",
+        intercept_scaling=1.0, screening=True, solver="auto", tol=1e-6, max_iter=None,
+        multi_class="ovo", decision_function_shape="ovr", break_ties=False, class_weight=None,
+        indefinite="warn", cache_size=1000, store=None, n_jobs=None, verbose=0, random_state=None,
+    ):  # fmt: skip
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.certify = certify
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.class_weight = class_weight
+        self.indefinite = indefinite
+        self.cache_size = cache_size
+        self.store = store
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     @property
     def screened_(self) -> SampleScreening:
@@ -243,9 +272,36 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
         "n_jobs": N_JOBS,
     }
 
-    @keeps_arguments
-    @with_options(ScreenedSVR, "C")
     def __init__(
         self, Cs=20, *, epsilons=None, gammas=None, cv=None, scoring=None, refit=True, n_jobs=None,
-        **options,
-    ): ...  # fmt: skip
+        epsilon=0.1, loss="epsilon_insensitive", kernel="rbf", gamma="scale", degree=3, coef0=0.0,
+        fit_intercept=True, intercept="free", intercept_scaling=1.0, screening=True, solver="auto",
+        tol=1e-6, max_iter=None, shrinking=True, indefinite="warn", cache_size=1000, store=None,
+        verbose=0, random_state=None,
+    ):  # fmt: skip
+        self.Cs = Cs
+        self.epsilons = epsilons
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.epsilon = epsilon
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.indefinite = indefinite
+        self.cache_size = cache_size
+        self.store = store
+        self.verbose = verbose
+        self.random_state = random_state

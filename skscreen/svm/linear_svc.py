@@ -5,7 +5,6 @@ from typing import ClassVar
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils._param_validation import StrOptions
 
-from skscreen.fitting.path import keeps_arguments
 from skscreen.samples.multiclass import LOSSES
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.parameters import LINEAR, OF_CLASSES
@@ -174,9 +173,24 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
     sparse_coefs = False
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, penalty="l2", loss="squared_hinge", dual="auto", multi_class="ovr",
         fit_intercept=True, intercept_scaling=1.0, screening=True, solver="auto", tol=1e-6,
         max_iter=None, class_weight=None, store=None, n_jobs=None, verbose=0, random_state=None,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.store = store
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

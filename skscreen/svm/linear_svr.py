@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from skscreen.fitting.path import keeps_arguments
 from skscreen.samples.targets import LOSSES
 from skscreen.svm.estimator import BaseSVR
 from skscreen.svm.parameters import LINEAR, NOT_NEGATIVE
@@ -117,9 +116,21 @@ class ScreenedLinearSVR(BaseSVR):
     intercept, indefinite = "penalised", "error"
     sparse_coefs, flat_coef = False, True
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, epsilon=0.0, loss="epsilon_insensitive", dual="auto", fit_intercept=True,
         intercept_scaling=1.0, screening=True, solver="auto", tol=1e-6, max_iter=None, store=None,
         verbose=0, random_state=None,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.dual = dual
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.store = store
+        self.verbose = verbose
+        self.random_state = random_state

@@ -1,5 +1,6 @@
 """Paths of support vector machines and regressions over C."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -9,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skscreen.core.certificate import steps_table
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import PathResult, place_of, with_options
+from skscreen.fitting.path import PathResult, place_of
 from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
@@ -187,22 +188,21 @@ class SVRPath(PathOverC):
         return self.data.labels
 
 
-@with_options(ScreenedSVC, "C", "store", "shrinking", "probability")
 @validate_params(
     {**_RULES, "penalty": [StrOptions({"l1", "l2"})]}, prefer_skip_nested_validation=False
 )
 def svc_path(
-    X: Any,
-    y: Any,
-    Cs: Any = None,
-    *,
-    penalty: str = "l2",
-    eps: Any = None,
-    C_max: float = 1e4,
-    sample_weight: Any = None,
-    callbacks: Any = (),
-    **options,
-) -> SVCPath:
+    X: Any, y: Any, Cs: Any = None, *, penalty: str = "l2", eps: Any = None, C_max: float = 1e4,
+    sample_weight: Any = None, callbacks: Any = (), loss: str = "hinge",
+    kernel: str | Callable = "rbf", gamma: str | float = "scale", degree: int = 3,
+    coef0: float = 0.0, fit_intercept: bool = True, intercept: str = "free",
+    intercept_scaling: float = 1.0, screening: bool | str = True, solver: str = "auto",
+    tol: float = 1e-6, max_iter: int | None = None, multi_class: str = "ovo",
+    decision_function_shape: str = "ovr", break_ties: bool = False,
+    class_weight: dict | str | None = None, indefinite: str = "warn", cache_size: float = 1000,
+    n_jobs: int | None = None, verbose: int = 0,
+    random_state: int | np.random.RandomState | None = None,
+) -> SVCPath:  # fmt: skip
     """Fit support vector machines for a path of values of C, each with a certificate.
 
     Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
@@ -221,9 +221,10 @@ def svc_path(
     Cs : array-like of shape (n_Cs,), optional
         Values of C, in any order. Not together with `eps`.
     penalty : {"l2", "l1"}, default="l2"
-        "l1" for the path of ``ScreenedLinearSVC(penalty="l1")``, whose other parameters are then
-        options, with their defaults there; only for given `Cs`. What a solution proves about
-        features at the next C is its screening, and rates are shares of all features.
+        "l1" for the path of ``ScreenedLinearSVC(penalty="l1")``, only for given `Cs`: with the
+        linear kernel, the squared hinge, a penalised intercept and one-vs-rest, whatever `loss`,
+        `intercept` and `multi_class` say. What a solution proves about features at the next C is
+        its screening, and rates are shares of all features.
     eps : float, optional
         Relative error, in (0, 1). By default 1e-3 if `Cs` is not given.
     C_max : float, default=1e4
@@ -233,8 +234,12 @@ def svc_path(
     callbacks : sequence of callbacks, optional
         Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
         ends the path.
-    **options
-        Parameters of `ScreenedSVC`, except `C`, `store`, `shrinking` and `probability`.
+    loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
+        As in `ScreenedSVC`.
+    solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
+        As in `ScreenedSVC`.
+    indefinite, cache_size, n_jobs, verbose, random_state
+        As in `ScreenedSVC`.
 
     Returns
     -------
@@ -271,23 +276,29 @@ def svc_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    model = ScreenedSVC(**options) if penalty == "l2" else l1_model(options)
-    return _path(SVCPath, model, (X, y, sample_weight), Cs, eps, C_max, callbacks)
+    model = ScreenedSVC(
+        loss=loss, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
+        fit_intercept=fit_intercept, intercept=intercept, intercept_scaling=intercept_scaling,
+        screening=screening, solver=solver, tol=tol, max_iter=max_iter, multi_class=multi_class,
+        decision_function_shape=decision_function_shape, break_ties=break_ties,
+        class_weight=class_weight, indefinite=indefinite, cache_size=cache_size, n_jobs=n_jobs,
+        verbose=verbose, random_state=random_state,
+    )  # fmt: skip
+    kind = model if penalty == "l2" else l1_model(model)
+    return _path(SVCPath, kind, (X, y, sample_weight), Cs, eps, C_max, callbacks)
 
 
-@with_options(ScreenedSVR, "C", "store", "shrinking")
 @validate_params(_RULES, prefer_skip_nested_validation=False)
 def svr_path(
-    X: Any,
-    y: Any,
-    Cs: Any = None,
-    *,
-    eps: Any = None,
-    C_max: float = 1e4,
-    sample_weight: Any = None,
-    callbacks: Any = (),
-    **options,
-) -> SVRPath:
+    X: Any, y: Any, Cs: Any = None, *, eps: Any = None, C_max: float = 1e4,
+    sample_weight: Any = None, callbacks: Any = (), epsilon: float = 0.1,
+    loss: str = "epsilon_insensitive", kernel: str | Callable = "rbf", gamma: str | float = "scale",
+    degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True, intercept: str = "free",
+    intercept_scaling: float = 1.0, screening: bool | str = True, solver: str = "auto",
+    tol: float = 1e-6, max_iter: int | None = None, indefinite: str = "warn",
+    cache_size: float = 1000, verbose: int = 0,
+    random_state: int | np.random.RandomState | None = None,
+) -> SVRPath:  # fmt: skip
     """Fit support vector regressions for a path of values of C, each with a certificate.
 
     Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
@@ -303,8 +314,10 @@ def svr_path(
         Targets.
     Cs, eps, C_max, sample_weight, callbacks
         As in `svc_path`. (The width of the tube is `epsilon`.)
-    **options
-        Parameters of `ScreenedSVR`, except `C`, `store` and `shrinking`.
+    epsilon, loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling
+        As in `ScreenedSVR`.
+    screening, solver, tol, max_iter, indefinite, cache_size, verbose, random_state
+        As in `ScreenedSVR`.
 
     Returns
     -------
@@ -336,7 +349,13 @@ def svr_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    return _path(SVRPath, ScreenedSVR(**options), (X, y, sample_weight), Cs, eps, C_max, callbacks)
+    model = ScreenedSVR(
+        epsilon=epsilon, loss=loss, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
+        fit_intercept=fit_intercept, intercept=intercept, intercept_scaling=intercept_scaling,
+        screening=screening, solver=solver, tol=tol, max_iter=max_iter, indefinite=indefinite,
+        cache_size=cache_size, verbose=verbose, random_state=random_state,
+    )  # fmt: skip
+    return _path(SVRPath, model, (X, y, sample_weight), Cs, eps, C_max, callbacks)
 
 
 def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callbacks) -> Any:

@@ -72,4 +72,4 @@ class StoredFit:
         }
         if all(last.margins.size == last.alpha.size for last in solutions):
             arrays["margins"] = np.concatenate([last.margins for last in solutions])
-        self._store.put(self._key, C, **arrays)
+        self._store.put(self._key, C, arrays)

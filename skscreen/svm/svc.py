@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from skscreen.fitting.path import keeps_arguments
 from skscreen.samples.multiclass import LOSSES
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.parameters import KERNEL, OF_CLASSES
@@ -232,11 +231,35 @@ class ScreenedSVC(BaseSVC):
         "break_ties": ["boolean"],
     }
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, loss="hinge", kernel="rbf", gamma="scale", degree=3, coef0=0.0,
         fit_intercept=True, intercept="free", intercept_scaling=1.0, screening=True, solver="auto",
         tol=1e-6, max_iter=None, shrinking=True, probability="deprecated", multi_class="ovo",
         decision_function_shape="ovr", break_ties=False, class_weight=None, indefinite="warn",
         cache_size=1000, store=None, n_jobs=None, verbose=0, random_state=None,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.probability = probability
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.class_weight = class_weight
+        self.indefinite = indefinite
+        self.cache_size = cache_size
+        self.store = store
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

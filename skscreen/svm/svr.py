@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from skscreen.fitting.path import keeps_arguments
 from skscreen.samples.targets import LOSSES
 from skscreen.svm.estimator import BaseSVR
 from skscreen.svm.parameters import KERNEL, NOT_NEGATIVE
@@ -134,10 +133,29 @@ class ScreenedSVR(BaseSVR):
         "loss": [StrOptions(set(LOSSES))],
     }
 
-    @keeps_arguments
     def __init__(
         self, C=1.0, *, epsilon=0.1, loss="epsilon_insensitive", kernel="rbf", gamma="scale",
         degree=3, coef0=0.0, fit_intercept=True, intercept="free", intercept_scaling=1.0,
         screening=True, solver="auto", tol=1e-6, max_iter=None, shrinking=True, indefinite="warn",
         cache_size=1000, store=None, verbose=0, random_state=None,
-    ): ...  # fmt: skip
+    ):  # fmt: skip
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.indefinite = indefinite
+        self.cache_size = cache_size
+        self.store = store
+        self.verbose = verbose
+        self.random_state = random_state

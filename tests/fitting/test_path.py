@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import Certificate
-from skscreen.fitting.path import PathResult, forget, solve_path, warn_unless_converged, with_advice
+from skscreen.fitting.path import PathResult, forget, solve_path, warn_unless_converged
 
 MODEL = SimpleNamespace(verbose=0)
 
@@ -60,19 +60,3 @@ def test_what_a_fit_has_set_is_forgotten():
     vars(model).update(C=1.0, coef_=2.0, _kept=3.0, _kept_=4.0, n_iter_=5)
     assert forget(model) == {"coef_": 2.0, "n_iter_": 5}
     assert vars(model) == {"C": 1.0, "_kept": 3.0, "_kept_": 4.0}
-
-
-def test_calls_that_do_not_fit_are_answered_with_what_would():
-    @with_advice
-    def solve(X, y, *, kernel="rbf"):
-        return X, y, kernel
-
-    assert solve(1, y=2, kernel="linear") == (1, 2, "linear")
-    for call, message in [
-        (lambda: solve(1, 2, "linear"), r"solve\(\): too many .* by place it takes X, y, others"),
-        (lambda: solve(1), r"solve\(\): missing a required argument: 'y'"),
-        (lambda: solve(1, 2, X=3), r"solve\(\): multiple values for argument 'X'"),
-        (lambda: solve(1, 2, kernels="rbf"), r"argument 'kernels'; did you mean 'kernel'\?"),
-    ]:
-        with pytest.raises(TypeError, match=message):
-            call()

@@ -28,8 +28,8 @@ def test_neighbours_are_the_nearest_on_both_sides(tmp_path):
     store = Store(tmp_path)
     assert store.neighbours(KEY, 1.0) == []
     for value in (0.1, 0.5, 2.0, 8.0):
-        store.put(KEY, value, alpha=np.full(3, value))
-        store.put("b", value, alpha=np.zeros(2))
+        store.put(KEY, value, {"alpha": np.full(3, value)})
+        store.put("b", value, {"alpha": np.zeros(2)})
     assert [value for value, _ in store.neighbours(KEY, 1.0)] == [0.5, 2.0]
     assert [value for value, _ in store.neighbours(KEY, 2.0)] == [2.0]
     assert [value for value, _ in store.neighbours(KEY, 0.01)] == [0.1]
@@ -39,20 +39,20 @@ def test_neighbours_are_the_nearest_on_both_sides(tmp_path):
 
 def test_a_value_is_found_to_its_last_digit(tmp_path):
     store, value = Store(tmp_path), 0.1 + 0.2
-    store.put(KEY, value, alpha=np.ones(1))
+    store.put(KEY, value, {"alpha": np.ones(1)})
     assert store.neighbours(KEY, value)[0][0] == value
     assert store.neighbours(KEY, 0.3)[0][0] == value != 0.3
 
 
 def test_what_was_used_least_recently_makes_room(tmp_path):
     store = Store(tmp_path)
-    store.put(KEY, 0.0, alpha=np.zeros(250))
+    store.put(KEY, 0.0, {"alpha": np.zeros(250)})
     store.max_bytes = int(4.5 * (tmp_path / KEY / "0.0.npz").stat().st_size)
     for value in range(4):
-        store.put(KEY, value, alpha=np.zeros(250))
+        store.put(KEY, value, {"alpha": np.zeros(250)})
         os.utime(tmp_path / KEY / f"{float(value)!r}.npz", (value, value))
     store.neighbours(KEY, 0.0)
-    store.put(KEY, 10.0, alpha=np.zeros(250))
+    store.put(KEY, 10.0, {"alpha": np.zeros(250)})
     left = {path.stem for path in (tmp_path / KEY).iterdir()}
     assert "0.0" in left and "10.0" in left and "1.0" not in left
     assert sum(path.stat().st_size for path in (tmp_path / KEY).iterdir()) <= store.max_bytes
@@ -60,15 +60,15 @@ def test_what_was_used_least_recently_makes_room(tmp_path):
 
 def test_a_store_far_from_its_limit_is_not_listed_again(tmp_path, monkeypatch):
     store, listed = Store(tmp_path), []
-    store.put(KEY, 0.0, alpha=np.zeros(250))
+    store.put(KEY, 0.0, {"alpha": np.zeros(250)})
     monkeypatch.setattr(Store, "_evict", lambda self, keep: listed.append(keep) or 0)
     for value in range(1, 9):
-        store.put(KEY, value, alpha=np.zeros(250))
+        store.put(KEY, value, {"alpha": np.zeros(250)})
     assert not listed
     # Others may write as well: a look after each tenth of the limit.
     store.max_bytes = 40 * (tmp_path / KEY / "0.0.npz").stat().st_size
     for value in range(9, 30):
-        store.put(KEY, value, alpha=np.zeros(250))
+        store.put(KEY, value, {"alpha": np.zeros(250)})
     assert 3 <= len(listed) <= 6
 
 
@@ -85,7 +85,7 @@ def test_the_problems_of_a_fit_are_one_file(tmp_path):
 
 def test_an_abandoned_file_is_removed_a_young_one_is_not(tmp_path):
     store = Store(tmp_path)
-    store.put(KEY, 1.0, alpha=np.zeros(1))
+    store.put(KEY, 1.0, {"alpha": np.zeros(1)})
     old, young = (f"{digit * 32}.tmp" for digit in "01")
     for name, age in ((old, 10_000), (young, 0)):
         path = tmp_path / KEY / name
@@ -93,7 +93,7 @@ def test_an_abandoned_file_is_removed_a_young_one_is_not(tmp_path):
         os.utime(path, (time.time() - age, time.time() - age))
     # After a tenth of what it may write, a store looks at what there is.
     store.max_bytes = 5_000
-    store.put(KEY, 2.0, alpha=np.zeros(1))
+    store.put(KEY, 2.0, {"alpha": np.zeros(1)})
     assert {path.name for path in (tmp_path / KEY).iterdir()} == {"1.0.npz", "2.0.npz", young}
 
 
@@ -120,8 +120,8 @@ def damage(path, how):
 @pytest.mark.parametrize("how", ["cut", "bit", "method", "text", "foreign", "other"])
 def test_a_damaged_file_is_ignored_with_a_warning(tmp_path, how):
     store = Store(tmp_path)
-    store.put(KEY, 1.0, alpha=np.arange(500.0))
-    store.put(KEY, 0.5, alpha=np.arange(500.0))
+    store.put(KEY, 1.0, {"alpha": np.arange(500.0)})
+    store.put(KEY, 0.5, {"alpha": np.arange(500.0)})
     damage(tmp_path / KEY / "1.0.npz", how)
     with pytest.warns(UserWarning, match="Ignored the damaged file 1.0.npz"):
         found = store.neighbours(KEY, 1.0)
@@ -131,7 +131,7 @@ def test_a_damaged_file_is_ignored_with_a_warning(tmp_path, how):
 def test_files_of_others_do_not_disturb(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     store = Store(tmp_path, max_bytes=1)
-    store.put(KEY, 1.0, alpha=np.zeros(10))
+    store.put(KEY, 1.0, {"alpha": np.zeros(10)})
     (tmp_path / KEY / "notes.npz").write_text("mine")
     assert store.neighbours(KEY, 2.0)[0][0] == 1.0
     assert (tmp_path / "notes.txt").read_text() == "mine"
@@ -146,7 +146,7 @@ def test_files_of_others_are_never_removed(tmp_path):
         os.utime(path, (0, 0))
     store = Store(tmp_path, max_bytes=1)
     for value in (1.0, 2.0):
-        store.put(KEY, value, alpha=np.zeros(10))
+        store.put(KEY, value, {"alpha": np.zeros(10)})
     assert not (tmp_path / KEY / "1.0.npz").exists()
     assert all((tmp_path / name).read_text() == "mine" for name in others)
 
@@ -275,7 +275,7 @@ from skscreen.fitting.store import Store
 store = Store(sys.argv[1], max_bytes=300_000)
 print("ready", flush=True)
 for k in range(10**6):
-    store.put("a" * 40, float(k % 50), alpha=np.full(2000, k % 50))
+    store.put("a" * 40, float(k % 50), {"alpha": np.full(2000, k % 50)})
 """
 
 
@@ -332,7 +332,7 @@ def test_an_interrupt_while_a_file_is_written_stays_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        Store(tmp_path).put(KEY, 1.0, alpha=np.zeros(3))
+        Store(tmp_path).put(KEY, 1.0, {"alpha": np.zeros(3)})
     assert not list(tmp_path.rglob("*.tmp"))
 
 

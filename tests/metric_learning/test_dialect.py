@@ -160,7 +160,7 @@ def test_the_path_has_a_signature():
     names = inspect.signature(rtlm_path).parameters
     assert {"width", "relative_lam", "n_neighbors", "tol", "lams"} <= names.keys()
     assert not {"lam", "store", "options"} & names.keys()
-    with pytest.raises(TypeError, match="'widht'; did you mean 'width'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'widht'"):
         rtlm_path(X, y, widht=0.1)
 
 

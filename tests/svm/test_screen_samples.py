@@ -292,7 +292,7 @@ def test_large_C_and_rows_far_from_the_origin_are_sound():
 
 def test_arguments_that_do_not_fit_are_named():
     alpha = np.zeros(len(Y))
-    with pytest.raises(TypeError, match=r"screen_samples\(\): .* it takes X, y, C, others by name"):
+    with pytest.raises(TypeError, match="too many positional"):
         screen_samples(X, LABELS, 1.0, alpha)
     with pytest.raises(ValueError, match="kernel and intercept must be named"):
         screen_samples(X, LABELS, 1.0, reference=alpha)

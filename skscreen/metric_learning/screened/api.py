@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from inspect import signature
 from numbers import Real
 from typing import Any
 
@@ -12,7 +11,6 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.path import with_options
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import chosen_lam, warn_if_absolute
 from skscreen.metric_learning.path_solver import solver_options
@@ -28,17 +26,8 @@ from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 
 # What stands for a parameter of the reference, or the default for a matrix.
 _SAME = "reference"
-# Parameters that make the problem, of those of `ScreenedRTLM`.
-_OPTIONS = (
-    "loss", "width", "pull", "linear_term", "diagonal", "n_neighbors", "unlabelled", "n_jobs",
-)  # fmt: skip
 
 
-@with_options(
-    ScreenedRTLM,
-    *(name for name in signature(ScreenedRTLM).parameters if name not in _OPTIONS),
-    **dict.fromkeys(_OPTIONS[:-1], _SAME),
-)
 @validate_params(
     {
         "lam": [Interval(Real, 0, None, closed="neither")],
@@ -51,7 +40,9 @@ _OPTIONS = (
 def screen_triplets(
     X: Any, y: Any = None, *, triplets: Any = None, lam: float, reference: Any,
     bound: str | Sequence[str] = "rrpb", rule: str = "sphere", relative_lam: bool | None = None,
-    **options,
+    n_neighbors: int | str = "reference", loss: str = "reference", width: float | str = "reference",
+    pull: float | str = "reference", linear_term: Any = "reference",
+    diagonal: bool | str = "reference", unlabelled: Any = "reference", n_jobs: int | None = None,
 ) -> TripletScreening:  # fmt: skip
     """Decide triplets of a metric before it is learned, from a metric for another lambda.
 
@@ -82,9 +73,10 @@ def screen_triplets(
     relative_lam : bool, optional
         Whether `lam` is a fraction of the smallest lambda from which on all triplets are linear. By
         default that of the reference, True for a matrix.
-    **options
-        `loss`, `width`, `pull`, `linear_term`, `diagonal`, `n_neighbors`, `unlabelled` and `n_jobs`
-        as in `ScreenedRTLM`; "reference" is what the reference has, the default for a matrix.
+    n_neighbors, loss, width, pull, linear_term, diagonal, unlabelled : default="reference"
+        As in `ScreenedRTLM`; "reference" is what the reference has, the default for a matrix.
+    n_jobs : int or None, default=None
+        As in `ScreenedRTLM`.
 
     Returns
     -------
@@ -115,7 +107,11 @@ def screen_triplets(
     >>> found.rate_ > 0.5
     True
     """
-    model = _model(reference, bound, rule, relative_lam, options)
+    model = _model(
+        reference, relative_lam=relative_lam, bound=bound, rule=rule, n_neighbors=n_neighbors,
+        loss=loss, width=width, pull=pull, linear_term=linear_term, diagonal=diagonal,
+        unlabelled=unlabelled, n_jobs=n_jobs,
+    )  # fmt: skip
     problem = build(model, X, y, triplets=triplets)
     warn_if_absolute(model, lam)
     value = chosen_lam(model, lam, problem)
@@ -138,7 +134,7 @@ def screen_triplets(
     )  # fmt: skip
 
 
-def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict) -> ScreenedRTLM:
+def _model(reference: Any, *, relative_lam: bool | None, **parameters: Any) -> ScreenedRTLM:
     """Return an estimator with the parameters of the problem."""
     if isinstance(reference, BaseEstimator):
         if not isinstance(reference, ScreenedRTLM):
@@ -150,14 +146,12 @@ def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict
         model = clone(reference)
     else:
         model = ScreenedRTLM()
-    options = {
-        name: value
-        for name, value in options.items()
-        if not (isinstance(value, str) and value == _SAME)
-    }
+    for name, value in parameters.items():
+        if not (isinstance(value, str) and value == _SAME):
+            setattr(model, name, value)
     if relative_lam is not None:
-        options["relative_lam"] = relative_lam
-    model.set_params(bound=bound, rule=rule, neighbors=None, n_components=None, **options)
+        model.relative_lam = relative_lam
+    model.neighbors = model.n_components = None
     model._validate_params()
     solver_options(model)
     return model

@@ -1,6 +1,7 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
@@ -21,7 +22,6 @@ from skscreen.core.inputs import (
 )
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.fitting.path import with_options
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
@@ -90,29 +90,21 @@ class CertifiedC:
     seconds: float
 
 
-@with_options(
-    ScreenedSVC, "C", "store", "shrinking", "probability", "indefinite",
-    intercept="penalised", multi_class="ovr",
-)  # fmt: skip
 @validate_params(
     {"eps": [Interval(Real, 0, 1, closed="neither")], **_RULES},
     prefer_skip_nested_validation=False,
 )
 def svc_certified_C(
-    X: Any,
-    y: Any,
-    X_val: Any,
-    y_val: Any,
-    C_range: Any,
-    eps: float = 0.01,
-    *,
-    sample_weight: Any = None,
-    sample_weight_val: Any = None,
-    diagonal_val: Any = None,
-    n_grid: int = 20,
-    max_solves: int = 1000,
-    **options,
-) -> CertifiedC:
+    X: Any, y: Any, X_val: Any, y_val: Any, C_range: Any, eps: float = 0.01, *,
+    sample_weight: Any = None, sample_weight_val: Any = None, diagonal_val: Any = None,
+    n_grid: int = 20, max_solves: int = 1000, loss: str = "hinge", kernel: str | Callable = "rbf",
+    gamma: str | float = "scale", degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True,
+    intercept: str = "penalised", intercept_scaling: float = 1.0, screening: bool | str = True,
+    solver: str = "auto", tol: float = 1e-6, max_iter: int | None = None, multi_class: str = "ovr",
+    decision_function_shape: str = "ovr", break_ties: bool = False,
+    class_weight: dict | str | None = None, cache_size: float = 1000, n_jobs: int | None = None,
+    verbose: int = 0, random_state: int | np.random.RandomState | None = None,
+) -> CertifiedC:  # fmt: skip
     """Find a C whose validation error is within `eps` of the best in a whole range, with proof.
 
     Let E(C) be the share of the validation samples that `ScreenedSVC` with this C, fitted to X and
@@ -145,11 +137,14 @@ def svc_certified_C(
         Number of values of C, in geometric progression, to start with.
     max_solves : int, default=1000
         Largest number of values of C to solve.
-    **options
-        The other parameters of the signature are those of `ScreenedSVC`. Here `intercept` is
-        "penalised" by default and `multi_class` is "ovr", because there is no proof for a free
-        intercept or for one-vs-one; `fit_intercept=False` is possible, too. Solutions have a
-        relative gap of 1e-9 at most, whatever `tol` is. Samples must be rows of numbers.
+    loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
+        As in `ScreenedSVC`, samples being rows of numbers. Here `intercept` is "penalised" by
+        default, because there is no proof for a free one; `fit_intercept=False` is possible, too.
+    solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
+        As in `ScreenedSVC`. Here `multi_class` is "ovr", because there is no proof for one-vs-one.
+        Solutions have a relative gap of 1e-9 at most, whatever `tol` is.
+    cache_size, n_jobs, verbose, random_state
+        As in `ScreenedSVC`.
 
     Returns
     -------
@@ -195,32 +190,33 @@ def svc_certified_C(
     >>> best.validation_error - best.lower_bound <= 0.01
     True
     """
-    model = ScreenedSVC(indefinite="error", **options)
+    model = ScreenedSVC(
+        indefinite="error", loss=loss, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
+        fit_intercept=fit_intercept, intercept=intercept, intercept_scaling=intercept_scaling,
+        screening=screening, solver=solver, tol=tol, max_iter=max_iter, multi_class=multi_class,
+        decision_function_shape=decision_function_shape, break_ties=break_ties,
+        class_weight=class_weight, cache_size=cache_size, n_jobs=n_jobs, verbose=verbose,
+        random_state=random_state,
+    )  # fmt: skip
     validation = X_val, y_val, sample_weight_val, diagonal_val
     training = X, y, sample_weight
     return _chosen(model, training, validation, C_range, eps, n_grid, max_solves)
 
 
-@with_options(ScreenedSVR, "C", "store", "shrinking", "indefinite", intercept="penalised")
 @validate_params(
     {"eps": [Interval(Real, 0, None, closed="neither")], **_RULES},
     prefer_skip_nested_validation=False,
 )
 def svr_certified_C(
-    X: Any,
-    y: Any,
-    X_val: Any,
-    y_val: Any,
-    C_range: Any,
-    eps: float = 0.01,
-    *,
-    sample_weight: Any = None,
-    sample_weight_val: Any = None,
-    diagonal_val: Any = None,
-    n_grid: int = 20,
-    max_solves: int = 1000,
-    **options,
-) -> CertifiedC:
+    X: Any, y: Any, X_val: Any, y_val: Any, C_range: Any, eps: float = 0.01, *,
+    sample_weight: Any = None, sample_weight_val: Any = None, diagonal_val: Any = None,
+    n_grid: int = 20, max_solves: int = 1000, epsilon: float = 0.1,
+    loss: str = "epsilon_insensitive", kernel: str | Callable = "rbf", gamma: str | float = "scale",
+    degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True, intercept: str = "penalised",
+    intercept_scaling: float = 1.0, screening: bool | str = True, solver: str = "auto",
+    tol: float = 1e-6, max_iter: int | None = None, cache_size: float = 1000, verbose: int = 0,
+    random_state: int | np.random.RandomState | None = None,
+) -> CertifiedC:  # fmt: skip
     """Find a C whose mean absolute error is within `eps` of the best in a whole range, with proof.
 
     Let E(C) be the mean of :math:`|y - f_C(x)|` over the validation samples, where f_C is
@@ -236,10 +232,11 @@ def svr_certified_C(
         Targets, best standardised: the intercept is penalised.
     eps : float, default=0.01
         Precision, > 0, in units of the targets. (The width of the tube is `epsilon`.)
-    **options
-        The other parameters of the signature are those of `ScreenedSVR`. Here `intercept` is
-        "penalised" by default, because there is no proof for a free intercept;
-        `fit_intercept=False` is possible, too.
+    epsilon, loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling
+        As in `ScreenedSVR`. Here `intercept` is "penalised" by default, because there is no proof
+        for a free one; `fit_intercept=False` is possible, too.
+    screening, solver, tol, max_iter, cache_size, verbose, random_state
+        As in `ScreenedSVR`.
 
     Returns
     -------
@@ -283,7 +280,12 @@ def svr_certified_C(
     >>> best.validation_error - best.lower_bound <= 0.02
     True
     """
-    model = ScreenedSVR(indefinite="error", **options)
+    model = ScreenedSVR(
+        indefinite="error", epsilon=epsilon, loss=loss, kernel=kernel, gamma=gamma, degree=degree,
+        coef0=coef0, fit_intercept=fit_intercept, intercept=intercept,
+        intercept_scaling=intercept_scaling, screening=screening, solver=solver, tol=tol,
+        max_iter=max_iter, cache_size=cache_size, verbose=verbose, random_state=random_state,
+    )  # fmt: skip
     validation = X_val, y_val, sample_weight_val, diagonal_val
     training = X, y, sample_weight
     return _chosen(model, training, validation, C_range, eps, n_grid, max_solves)

@@ -9,22 +9,24 @@ from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.paths import JointSolution, as_one
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.svc import ScreenedSVC
 
 
-def l1_model(options: dict) -> ScreenedLinearSVC:
-    """Return the estimator of a path with an L1 penalty for the options of `svc_path`."""
-    for name, allowed in (
-        ("kernel", "linear"), ("intercept", "penalised"), ("multi_class", "ovr"),
-    ):  # fmt: skip
-        if options.get(name, allowed) != allowed:
-            raise ValueError(
-                f"penalty='l1' needs {name}={allowed!r}, got {options[name]!r}: it is that of "
-                "ScreenedLinearSVC."
-            )
-    known = ScreenedLinearSVC().get_params()
+def l1_model(model: ScreenedSVC) -> ScreenedLinearSVC:
+    """Return the estimator of a path with an L1 penalty for the parameters of `svc_path`."""
+    model._validate_params()
+    # "rbf" is the default of the parameter.
+    if model.kernel not in ("rbf", "linear"):
+        raise ValueError(
+            f"penalty='l1' needs kernel='linear', got {model.kernel!r}: it is that of "
+            "ScreenedLinearSVC."
+        )
     return ScreenedLinearSVC(
-        penalty="l1", **{name: value for name, value in options.items() if name in known}
-    )
+        penalty="l1", fit_intercept=model.fit_intercept, intercept_scaling=model.intercept_scaling,
+        screening=model.screening, solver=model.solver, tol=model.tol, max_iter=model.max_iter,
+        class_weight=model.class_weight, n_jobs=model.n_jobs, verbose=model.verbose,
+        random_state=model.random_state,
+    )  # fmt: skip
 
 
 class L1Paths:

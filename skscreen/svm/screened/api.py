@@ -10,7 +10,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import _num_samples
 
-from skscreen.fitting.path import with_advice
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, of_rows
@@ -38,7 +37,6 @@ _TAKEN = ("kernel", "gamma", "degree", "coef0", "intercept_scaling", "loss", "cl
 _INTERCEPTS = ("penalised", "free", "none")
 
 
-@with_advice
 @validate_params(
     {
         "C": [Interval(Real, 0, None, closed="neither")],
