@@ -1,4 +1,4 @@
-"""The pictures of the README and of screening, and the figure and the table of the page on benchmarks.
+"""The pictures of the README, of screening and of the page on benchmarks, and its table.
 
     python doc/pictures.py
 
