@@ -2,9 +2,9 @@
 
     python -m benchmarks.page --out DIR --page doc/benchmarks.md
 
-What is measured is not written by hand: a family of comparisons has what its docstring says,
-and one table; a search for what is wrong has the last line that it printed; other scripts have
-their tables. All that was printed is in DIR, which goes to a release.
+What is measured is not written by hand: a family of comparisons has what its docstring says, a
+figure of all its rows, and the table, folded; a search for what is wrong has the last line that it
+printed; other scripts have their tables. All that was printed is in DIR, which goes to a release.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.compare import FAMILIES
+from benchmarks.support.dots import dots
 
 # Scripts whose experiments have a page: what they compare is said there.
 PAGES = {
@@ -25,12 +26,14 @@ PAGES = {
 }  # fmt: skip
 HEAD = """# All benchmarks
 
-One table a family, of what the scripts in `benchmarks/` printed. `make bench DATA=FOLDER` runs all
-of them, which takes hours; each has the date of its own run. Losses are shown as wins are. Seconds
-are CPU seconds of one thread unless a section says otherwise, and what the first call in a process
-costs is not in them. All that was printed is attached to the release. Experiments with pages of
-their own: [support vector machines](svc.md), [metrics](rtlm_paper.md), [embeddings](embedding.md),
-[Pragam](pragam.md), [clusters](distributed.md).
+A figure and a table for each family, of what the scripts in `benchmarks/` printed. `make bench
+DATA=FOLDER` runs all of them, which takes hours; each has the date of its own run. In the figures
+each line is one piece of work, blue is skscreen, a hollow marker the limit that ended a peer's fit,
+and the number on the right says how many times as long the fastest peer took: below 1x we are
+slower. Seconds are CPU seconds of one thread unless a section says otherwise, and what the first
+call in a process costs is not in them. All that was printed is attached to the release.
+Experiments with pages of their own: [support vector machines](svc.md), [metrics](rtlm_paper.md),
+[embeddings](embedding.md), [Pragam](pragam.md), [clusters](distributed.md).
 
 """
 
@@ -81,15 +84,39 @@ def section(name: str, entry: dict, out: Path, page: Path) -> str:
     if entry["code"]:
         said.append(f"**Exit code {entry['code']}.**")
     figures = [figure(path, page) for path in sorted((out / name).glob("*.png"))]
-    if not figures:
-        for t in entry["tables"]:
-            rows = joined(t["rows"]) if name in FAMILIES else t["rows"]
-            head = [t["columns"], [":--"] * len(t["columns"])]
-            said.append("\n".join(map(markdown, [*head, *rows])))
     if name in FAMILIES:
+        folder = page.parent / page.stem
+        folder.mkdir(exist_ok=True)
+        drawn = dots(entry["tables"][0]["rows"], title.split(":")[0], folder, name)
+        said.append(f"![CPU seconds of skscreen and peers]({page.stem}/{drawn.name})")
         means = [f"- {line}." for line in entry["output"] if "in the geometric mean" in line]
         said.append("\n".join(means))
+        said.append(folded(joined(entry["tables"][0]["rows"])))
+    elif not figures:
+        for t in entry["tables"]:
+            head = [t["columns"], [":--"] * len(t["columns"])]
+            said.append("\n".join(map(markdown, [*head, *t["rows"]])))
     return "\n\n".join(part.strip() for part in said + figures) + "\n\n"
+
+
+def folded(rows: list[list[str]]) -> str:
+    """Return a table that opens on a click; a method and what it reached share a column."""
+    head = ["work", "data", "skscreen", "CPU s", "beside", "CPU s", "skscreen is"]
+    lines = [head, [":--", ":--", ":--", "--:", ":--", "--:", ":--"]]
+    for work, data, ours, seconds, reached, peer, theirs, reached_there, factor in rows:
+        mine, others = with_reached(ours, reached), with_reached(peer, reached_there)
+        lines.append([work, data, mine, seconds, others, theirs, factor])
+    table = "\n".join(map(markdown, lines))
+    summary = "<summary>The table: what each side reached</summary>"
+    return f"<details>\n{summary}\n\n{table}\n\n</details>"
+
+
+def with_reached(names: str, reached: str) -> str:
+    """Write behind each name of a cell what it reached."""
+    names, reached = names.split("<br>"), reached.split("<br>")
+    n = max(len(names), len(reached))
+    names, reached = names * (n // len(names)), reached * (n // len(reached))
+    return "<br>".join(f"{a}: {b}" if b else a for a, b in zip(names, reached, strict=True))
 
 
 def joined(rows: list[list[str]]) -> list[list[str]]:

@@ -17,8 +17,10 @@ from benchmarks.embedding.paper_retrieval import LOSSES, METHODS
 from benchmarks.embedding.run import PARTS, Bench
 from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
+from benchmarks.page import write_page
 from benchmarks.pragam import paper as pragam_paper
 from benchmarks.support.data import Sets, checksum, fetch_libsvm
+from benchmarks.support.dots import read_seconds, short_ratio
 from benchmarks.svm import linear, peers_here
 from benchmarks.svm import paper as svm_paper
 from benchmarks.svm.paper import COLUMNS, tables
@@ -55,6 +57,34 @@ def test_commands_that_pages_name_are_there():
     assert modules and files
     assert all(importlib.util.find_spec(module) for module in modules)
     assert all((root / file).exists() for file in files)
+
+
+def test_the_page_of_a_family_has_a_figure_and_a_folded_table(tmp_path):
+    ours = ["fit", "made 9 × 2", "ScreenedSVC", "0.5", "gap 1e-7"]
+    rows = [[*ours, "SVC", "2", "tol=1e-3", "4 times faster"],
+            [*ours, "thundersvm-cpu", "> 60", "", "> 120 times faster"]]  # fmt: skip
+    entry = {"module": "benchmarks.compare", "date": "2026-11-29T12:00", "environment": "here",
+             "code": 0, "output": [], "tables": [{"title": "", "columns": [], "rows": rows}]}  # fmt: skip
+    write_page({"scripts": {"kernel": entry}}, tmp_path, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| SVC: tol=1e-3<br>thundersvm-cpu | 2<br>> 60 |" in page
+    assert page.index("page/kernel.png") < page.index("<details>")
+    assert (tmp_path / "page" / "kernel.png").stat().st_size > 1000
+
+
+def test_ratios_are_written_in_two_digits():
+    assert [short_ratio(r) for r in (384.2, 4.23, 0.94, 0.023)] == [
+        "384x",
+        "4.2x",
+        "0.9x",
+        "0.023x",
+    ]
+    assert [read_seconds(cell) for cell in ("> 60", "1,234", "0.04", "failed")] == [
+        60,
+        1234,
+        0.04,
+        None,
+    ]
 
 
 @pytest.mark.slow
