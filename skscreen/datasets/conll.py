@@ -89,7 +89,7 @@ def load_conll(
         if places is None:
             places = {name: k for k, name in enumerate(_COLUMNS.get(len(fields), ()))}
         least = max((max(place + 1, -place) for place in places.values()), default=1)
-        full = len(columns) if isinstance(columns, Sequence) else least
+        full = least if isinstance(columns, Mapping) or columns is None else len(columns)
         if comment is None and line.startswith("#") and len(fields) < full:
             continue
         if len(fields) < least or (columns is None and len(fields) != len(places)):
@@ -115,7 +115,7 @@ def _places(columns: Sequence[str | None] | Mapping[str, int]) -> dict[str, int]
     pairs: list = []
     if isinstance(columns, Mapping):
         pairs = list(columns.items())
-    elif isinstance(columns, Sequence | np.ndarray) and not isinstance(columns, str | bytes):
+    elif isinstance(columns, list | tuple) or getattr(columns, "ndim", 0) == 1:
         pairs = [(name, k) for k, name in enumerate(columns) if name is not None]
     if not pairs or not all(isinstance(k, Integral) and isinstance(name, str) for name, k in pairs):
         raise TypeError(f"columns must be names, or a dict of names and numbers, got {columns!r}.")

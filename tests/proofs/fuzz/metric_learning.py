@@ -151,7 +151,7 @@ def fuzz_rtlm(inputs: Inputs) -> None:
     calm = inputs.mild and not inputs.spoiled and not {"lam", "pull", "width"} & set(options)
     weights = inputs.junk("sample_weight", inputs.pick(None, np.ones(len(codes))))
     done = call(
-        model.fit, X, y, sample_weight=weights, names=("classes",),
+        model.fit, X, y, sample_weight=weights,
         must_work=calm and len(codes) > 6,
     )  # fmt: skip
     if done.error is not None:
@@ -173,7 +173,7 @@ def fuzz_comparisons(inputs: Inputs) -> None:
     X, plain = inputs.matrix("X", n, d, forms=DENSE)
     lists = comparisons(inputs, n)
     model = ScreenedRTLM(**options)
-    done = call(model.fit, X, names=("U", "L", "S", "D", "classes"), **lists)
+    done = call(model.fit, X, **lists)
     if done.error is not None:
         return
     check_metric(model, X, done.unconverged)
@@ -209,7 +209,7 @@ def fuzz_tuples(inputs: Inputs) -> None:
         extra["calibration_params"] = inputs.junk("calibration_params", inputs.pick(
             None, {}, {"strategy": "max_tpr", "min_rate": 0.5}, {"strategy": "f_beta"},
         ))  # fmt: skip
-    done = call(model.fit, tuples, y, names=("U", "L", "X", "preprocessor"), **extra)
+    done = call(model.fit, tuples, y, **extra)
     if done.error is not None:
         return
     expect_finite(model)
@@ -237,7 +237,7 @@ def fuzz_rtlm_path(inputs: Inputs) -> None:
     if inputs.spoiled & {"n_lams", "ratio", "stop"}:
         # A whole path may take long.
         options["lams"] = [1.0, 0.5]
-    done = call(rtlm_path, X, y, names=(*RTLM, "classes"), **options)
+    done = call(rtlm_path, X, y, **options)
     if done.error is not None:
         return
     path = done.result
@@ -269,7 +269,7 @@ def fuzz_rtlm_cv(inputs: Inputs) -> None:
     X, y, _, codes = metric_data(inputs)
     model = ScreenedRTLMCV(**options)
     groups = inputs.junk("groups", np.arange(len(codes)) % 2)
-    done = call(model.fit, X, y, groups=groups, names=("classes",))
+    done = call(model.fit, X, y, groups=groups)
     if done.error is None:
         expect_finite(model)
         expect(np.isfinite(model.best_score_), "scores")
@@ -295,7 +295,7 @@ def fuzz_distributed_rtlm(inputs: Inputs) -> None:
     options = {"max_iter": 30, **inputs.options(DistributedRTLM, valid)}
     X, y, _, _ = metric_data(inputs)
     model = DistributedRTLM(**options)
-    done = call(model.fit, X, y, names=("classes",))
+    done = call(model.fit, X, y)
     if done.error is None:
         check_metric(model, X, done.unconverged)
 
@@ -315,7 +315,7 @@ def fuzz_distributed_linear(inputs: Inputs) -> None:
     given = X if inputs.pick(True, False) and "X" in inputs.spoiled else da.from_array(X, chunks)
     weights = inputs.weights("sample_weight", n)[0]
     model = DistributedLinearSVC(**options)
-    done = call(model.fit, given, y, sample_weight=weights, names=("labels",))
+    done = call(model.fit, given, y, sample_weight=weights)
     if done.error is None:
         if not np.all(np.isfinite(np.asarray(X, dtype=float))):
             raise Finding("wrong: fitted numbers that are not finite")
@@ -339,7 +339,7 @@ def fuzz_screen_triplets(inputs: Inputs) -> None:
     reference = np.full(d, 0.1) if options.get("diagonal") is True else 0.1 * np.eye(d)
     if inputs.pick(False, True) and not inputs.spoiled:
         fitted = ScreenedRTLM(max_iter=100, **options)
-        if call(fitted.fit, X, y, names=("labels", "n_neighbors")).error is None:
+        if call(fitted.fit, X, y).error is None:
             reference, options = fitted, {}
     triplets = None
     if "triplets" in inputs.spoiled or inputs.pick(False, True):
@@ -351,7 +351,6 @@ def fuzz_screen_triplets(inputs: Inputs) -> None:
         reference=inputs.junk("reference", reference),
         bound=inputs.junk("bound", inputs.pick("rrpb", "gap", ["dgb", "pgb"])),
         rule=inputs.junk("rule", inputs.pick(*RULES)),
-        names=("labels", "n_neighbors"),
         **options,
     )  # fmt: skip
     if done.error is None:

@@ -126,7 +126,7 @@ def fuzz_embedding(inputs: Inputs) -> None:
     expect(np.all(np.isfinite(points)), "points")
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(), points)
-    bound = call(model.lower_bound, names=("loss",))
+    bound = call(model.lower_bound)
     slack = 1e-9 * abs(model.objective_)
     expect(bound.error is not None or bound.result <= model.objective_ + slack, "bound")
     formats = ("list-order", "list-boolean", "list-count", "tensor-count", None)
@@ -135,8 +135,8 @@ def fuzz_embedding(inputs: Inputs) -> None:
     score = call(model.score, X, y, sample_weight=weights)
     expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
     F = inputs.matrix("F", len(points), 3)[0]
-    if call(model.fit_features, F, names=("X",)).error is None:
-        mapped = call(model.map_features, F, names=("X",))
+    if call(model.fit_features, F).error is None:
+        mapped = call(model.map_features, F)
         expect(mapped.error is not None or np.all(np.isfinite(mapped.result)), "mapped points")
     moved = model.columns or model.pivot or model.odd
     if inputs.spoiled or y is not None or model.formulation == "convex" or moved:
@@ -245,8 +245,7 @@ def fuzz_measures(inputs: Inputs) -> None:
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(triplet_error, embedding, X, y, weights)
     expect(done.error is not None or 0.0 <= done.result <= 1.0, "triplet_error")
-    done = call(partial(noise_ceiling, oddoneout=inputs.junk("oddoneout", False)), X, y,
-                names=("X", "y", "oddoneout"))  # fmt: skip
+    done = call(partial(noise_ceiling, oddoneout=inputs.junk("oddoneout", False)), X, y)
     expect(done.error is not None or done.result.lower <= done.result.upper, "noise_ceiling")
     Y = inputs.matrix("Y", n, 2, forms=DENSE)[0]
     done = call(procrustes_distance, points, Y)
@@ -264,7 +263,7 @@ def fuzz_measures(inputs: Inputs) -> None:
     }  # fmt: skip
     for function in measures_of_retrieval():
         for data in ((relevant, distances), (embedding, labels)):
-            done = call(function, *data, **options, names=("queries", "targets", "labels"))
+            done = call(function, *data, **options)
             expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
 
 
@@ -314,7 +313,7 @@ def fuzz_displays(inputs: Inputs) -> None:
         ),
         "level": inputs.junk("level", 0.9),
     }
-    call(partial(EmbeddingDisplay.from_estimator, points, **some), names=("estimator", *some))
+    call(partial(EmbeddingDisplay.from_estimator, points, **some))
     edges = np.sort(10.0 ** rng.uniform(-2, 2, n + 1))
     result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
                              errors=np.append(values, 0.0), name="validation error")  # fmt: skip
@@ -332,7 +331,7 @@ def fuzz_displays(inputs: Inputs) -> None:
     metric.components_ = rng.normal(size=(inputs.count(1, 4), 3)) * inputs.pick(1.0, 0.0, 1e-200)
     X = inputs.matrix("X", max(n, 2), 3, forms=DENSE)[0]
     y = inputs.junk("classes", inputs.pick(None, np.arange(max(n, 2)) % 3))
-    call(LearnedSpaceDisplay.from_estimator, metric, X, y, names=("X", "y", "components_"))
+    call(LearnedSpaceDisplay.from_estimator, metric, X, y)
 
 
 TARGETS = {

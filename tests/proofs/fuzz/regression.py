@@ -49,7 +49,7 @@ def fuzz_svr(inputs: Inputs) -> None:
         model = ScreenedSVR(**options)
         for _ in range(2 if options.get("store") == folder else 1):
             done = call(
-                model.fit, given[0], given[1], sample_weight=given[2], names=("kernel", "targets"),
+                model.fit, given[0], given[1], sample_weight=given[2],
                 must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
             )  # fmt: skip
     if done.error is not None:
@@ -72,7 +72,7 @@ def fuzz_linear_svr(inputs: Inputs) -> None:
     settle(inputs, options)
     model = ScreenedLinearSVR(**options)
     done = call(
-        model.fit, given[0], given[1], sample_weight=given[2], names=("targets",),
+        model.fit, given[0], given[1], sample_weight=given[2],
         must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
     )  # fmt: skip
     if done.error is None:
@@ -92,8 +92,7 @@ def fuzz_svr_path(inputs: Inputs) -> None:
     else:
         options["eps"] = inputs.junk("eps", inputs.pick(None, 0.5, 0.1))
         options["C_max"] = inputs.junk("C_max", inputs.pick(10.0, 1e-9, 1e3))
-    names = (*SVR, "targets", "store")
-    done = call(svr_path, X, given[1], sample_weight=given[2], names=names, **options)
+    done = call(svr_path, X, given[1], sample_weight=given[2], **options)
     if done.error is not None:
         return
     path = done.result
@@ -117,9 +116,7 @@ def fuzz_svr_cv(inputs: Inputs) -> None:
     X = given[0] if kernel is None else kernel
     groups = inputs.junk("groups", np.arange(np.shape(X)[0]) % 3 if np.ndim(X) else None)
     model = ScreenedSVRCV(**options)
-    done = call(
-        model.fit, X, given[1], sample_weight=given[2], groups=groups, names=(*SVR, "targets")
-    )
+    done = call(model.fit, X, given[1], sample_weight=given[2], groups=groups)
     if done.error is not None:
         return
     expect_finite(model)
@@ -133,8 +130,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
     valid = {k: v for k, v in SVR.items() if k not in ("C", "gamma", "coef0", "degree")}
     options = inputs.options(ScreenedSVR, valid)
     given, (X, _) = regression(inputs, DENSE)
-    names = (*SVR, "targets", "store", "y_val")
-    done = certified(inputs, svr_certified_C, options, given, X, (0.1, 0.5, 10.0), names)
+    done = certified(inputs, svr_certified_C, options, given, X, (0.1, 0.5, 10.0))
     if done.error is None:
         found = done.result
         expect(0.0 <= found.lower_bound <= found.validation_error <= found.upper_bound, "bounds")

@@ -60,7 +60,7 @@ def fitted(inputs: Inputs, kind: type, valid: dict, max_iter: int) -> tuple:
     options = {"max_iter": max_iter, **inputs.options(kind, valid)}
     X, y, plain = sequences(inputs)
     model = kind(**options)
-    done = call(model.fit, X, y, names=("classes", "sequences"))
+    done = call(model.fit, X, y)
     if done.error is not None:
         return None, X, y, plain
     check_labels(model, X, y)
@@ -92,7 +92,7 @@ def fuzz_transformer(inputs: Inputs) -> None:
     X, _, _ = sequences(inputs)
     transformer = inputs.junk("transformer", StandardScaler())
     model = SequenceTransformer(transformer)
-    done = call(model.fit_transform, X, names=("sequences",))
+    done = call(model.fit_transform, X)
     if done.error is None and not inputs.spoiled:
         expect([part.shape for part in done.result] == [part.shape for part in X], "shapes")
         rows = [sparse.csr_array(part.astype(np.float64)) for part in X]
@@ -105,7 +105,7 @@ def fuzz_scores(inputs: Inputs) -> None:
     _, y, _ = sequences(inputs)
     given = {name: inputs.junk(name, y) for name in ("y_true", "y_pred")}
     for function in (sequence_accuracy, span_f1):
-        done = call(function, *given.values(), names=("sequences", "lists"))
+        done = call(function, *given.values())
         if done.error is None:
             expect(0.0 <= done.result <= 1.0, "not a share")
     scheme = inputs.pick(None, "IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU", "IOB")
@@ -123,7 +123,6 @@ def fuzz_cross_val_predict(inputs: Inputs) -> None:
     cv = inputs.junk("cv", 2)
     done = call(
         cross_val_predict_sequences, ChainCRF(max_iter=20), X, y, cv=cv, method=method,
-        names=("classes", "sequences", "n_splits", "cross-validation", "number of splits"),
     )  # fmt: skip
     if done.error is None and not inputs.spoiled:
         expect([len(part) for part in done.result] == [len(part) for part in y], "lengths")
@@ -205,7 +204,6 @@ def fuzz_conll(inputs: Inputs) -> None:
     columns = inputs.pick(None, ("word", "label"), ("id", None, "label"), ())
     done = call(
         load_conll, inputs.junk("source", text), columns=inputs.junk("columns", columns),
-        names=("source", "columns", "line"),
     )  # fmt: skip
     if done.error is None and done.result[1] is not None:
         X, y = done.result

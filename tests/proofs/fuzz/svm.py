@@ -127,7 +127,7 @@ def fuzz_one_svc(inputs: Inputs, kind: type, valid: dict) -> None:
         rounds = 2 if options.get("store") == folder else 1
         for _ in range(rounds):
             done = call(
-                model.fit, given[0], given[1], sample_weight=given[2], names=("kernel", "labels"),
+                model.fit, given[0], given[1], sample_weight=given[2],
                 must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
             )  # fmt: skip
     if done.error is None:
@@ -215,9 +215,7 @@ def fuzz_svc_path(inputs: Inputs) -> None:
     if "callbacks" in inputs.spoiled:
         options["callbacks"] = inputs.junk("callbacks", ())
     X = given[0] if kernel is None else kernel
-    done = call(
-        svc_path, X, given[1], sample_weight=given[2], names=(*SVC, "labels", "store"), **options
-    )
+    done = call(svc_path, X, given[1], sample_weight=given[2], **options)
     if done.error is not None:
         return
     path = done.result
@@ -258,7 +256,7 @@ def fuzz_l1_path(inputs: Inputs) -> None:
     Cs = inputs.junk("Cs", inputs.pick([1.0], [2.0, 0.1], [1e-9, 1e-3, 1e5], (1, 1)))
     done = call(
         svc_path, given[0], given[1], Cs, penalty=inputs.junk("penalty", "l1"),
-        sample_weight=given[2], names=(*L1_PATH, "labels"), **options,
+        sample_weight=given[2], **options,
     )  # fmt: skip
     if done.error is not None or done.result.model.penalty != "l1":
         return
@@ -304,7 +302,7 @@ def fuzz_svc_cv(inputs: Inputs) -> None:
     groups = inputs.junk("groups", np.arange(len(codes)) % 3)
     model = ScreenedSVCCV(**options)
     X = given[0] if kernel is None else kernel
-    done = call(model.fit, X, given[1], sample_weight=given[2], groups=groups, names=("labels",))
+    done = call(model.fit, X, given[1], sample_weight=given[2], groups=groups)
     if done.error is not None:
         return
     expect_finite(model)
@@ -320,7 +318,7 @@ CERTIFIED = (
 )  # fmt: skip
 
 
-def certified(inputs: Inputs, search, options: dict, given, X, eps, names):
+def certified(inputs: Inputs, search, options: dict, given, X, eps):
     """Call a certified choice of C, and check that it warns where it proves less than asked for."""
     X_val = given[0] if "X_val" not in inputs.spoiled else inputs.matrix("X_val", 5, 3)[0]
     weights = inputs.weights("sample_weight_val", len(X))[0]
@@ -334,7 +332,7 @@ def certified(inputs: Inputs, search, options: dict, given, X, eps, names):
     span = inputs.junk("C_range", inputs.pick((0.1, 1.0), (1e-6, 1e3), [1.0, 1.0 + 1e-12]))
     done = call(
         search, X, given[1], X_val, given[1], span, sample_weight=given[2],
-        sample_weight_val=weights, names=names, **options,
+        sample_weight_val=weights, **options,
     )  # fmt: skip
     if done.error is None:
         expect(done.result.converged or done.unconverged, "less was proved, without a warning")
@@ -347,8 +345,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
     valid = {k: v for k, v in SVC.items() if k not in ("C", "gamma", "coef0", "degree")}
     options = inputs.options(ScreenedSVC, valid)
     given, (X, _, _) = classification(inputs, DENSE)
-    names = (*SVC, "labels", "store")
-    done = certified(inputs, svc_certified_C, options, given, X, (0.1, 0.5, 0.01), names)
+    done = certified(inputs, svc_certified_C, options, given, X, (0.1, 0.5, 0.01))
     if done.error is None:
         low, error, high = (
             done.result.lower_bound, done.result.validation_error, done.result.upper_bound,
@@ -373,7 +370,7 @@ def fuzz_screen_samples(inputs: Inputs) -> None:
         mild = {name: options[name] for name in options if name in ("kernel", "loss")}
         mild["kernel"] = mild.get("kernel") if mild.get("kernel") == "precomputed" else "rbf"
         reference = ScreenedSVC(max_iter=100, **mild)
-        if call(reference.fit, X, given[1], sample_weight=given[2], names=("labels",)).error:
+        if call(reference.fit, X, given[1], sample_weight=given[2]).error:
             return
     elif "kernel" not in options:
         options["kernel"] = "linear"
@@ -382,7 +379,7 @@ def fuzz_screen_samples(inputs: Inputs) -> None:
     done = call(
         screen_samples, X, given[1], inputs.junk("C", inputs.pick(1.0, 1e-8, 1e6)),
         reference=inputs.junk("reference", reference), multi_class=inputs.pick(None, "ovr", "ovo"),
-        sample_weight=given[2], names=("labels",), **options,
+        sample_weight=given[2], **options,
     )  # fmt: skip
     if done.error is None:
         found = done.result
@@ -398,7 +395,7 @@ def fuzz_pragam(inputs: Inputs) -> None:
     settle(inputs, options)
     model = PragamSVC(**options)
     for _ in range(1 + (options.get("warm_start") is True)):
-        done = call(model.fit, given[0], given[1], sample_weight=given[2], names=("labels",))
+        done = call(model.fit, given[0], given[1], sample_weight=given[2])
         if done.error is not None:
             return
     expect_finite(model)
