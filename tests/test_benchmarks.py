@@ -64,7 +64,8 @@ def test_the_page_of_a_family_has_a_figure_and_a_folded_table(tmp_path):
     rows = [[*ours, "SVC", "2", "tol=1e-3", "4 times faster"],
             [*ours, "thundersvm-cpu", "> 60", "", "> 120 times faster"]]  # fmt: skip
     entry = {"module": "benchmarks.compare", "date": "2026-11-29T12:00", "environment": "here",
-             "code": 0, "output": [], "tables": [{"title": "", "columns": [], "rows": rows}]}  # fmt: skip
+             "code": 0, "output": [],
+             "tables": [{"title": "", "columns": [], "rows": rows}]}  # fmt: skip
     write_page({"scripts": {"kernel": entry}}, tmp_path, tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| SVC: tol=1e-3<br>thundersvm-cpu | 2<br>> 60 |" in page

@@ -1,7 +1,10 @@
 """Metric learning: 5-NN error and verification after a fit, and what the fit costs.
 
-*Classes.* A quarter of the samples is held out, features are standardised by the rest; metrics
-learn from that rest, nearest neighbours are looked up in it. ScreenedRTLM at its defaults, and
+*Defaults.* What one gets without choosing anything: error of five nearest neighbours with the
+Euclidean distance and after ScreenedRTLM(), ScreenedRTLMCV(), NCA of scikit-learn and LMNN of
+metric-learn, on twelve tables, two splits each. Of all jobs: a quarter of the samples is held out,
+features are standardised by the rest; metrics learn from that rest, nearest neighbours are looked
+up in it. *Classes.* ScreenedRTLM at its defaults, and
 with lambda chosen on a quarter of the rest along a path of 30 values: path, choice and last fit
 are all in its seconds. *Verification.* Six tenths of the classes are learned from, as pairs of
 which half are of one class; the area under the ROC curve is that of 10,000 pairs of the other
@@ -14,20 +17,29 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.support.comparison import Bench, Row, Side, answered, size
-from skscreen import RTLMPairsClassifier, ScreenedRTLM, rtlm_path
+from skscreen import RTLMPairsClassifier, ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 
 PEER = "benchmarks.metric_learning.peer_side"
 # Samples at most, the first of a shuffled order; splits, more where few samples are held out.
 CLASSES = {
     "wine": (None, 10), "breast_cancer": (None, 10), "segment": (None, 2), "satimage": (2000, 2),
     "dna": (None, 2), "letter": (3000, 2),
+}  # fmt: skip
+# Tables of the comparison of defaults, and samples at most.
+DEFAULTS = {
+    "iris": None, "wine": None, "breast_cancer": None, "digits": None, "segment": None,
+    "satimage": None, "spambase": None, "dna": None, "usps": None, "letter": 6000,
+    "madelon": None, "phishing": 4000,
+}  # fmt: skip
+AT_DEFAULTS = {
+    "NeighborhoodComponentsAnalysis": ("nca", {}), "metric-learn LMNN": ("metric-learn", {}),
 }  # fmt: skip
 # Method, options; that of scikit-learn runs in our environment.
 OF_CLASSES = {
@@ -43,6 +55,32 @@ OF_PAIRS = {
     "metric-learn SDML, balance 1e-4": ("SDML", {"balance_param": 1e-4}),
 }  # fmt: skip
 LAMS = [0.3, 0.1, 0.03, 0.01, 0.003]
+
+
+def defaults(bench: Bench) -> Iterator[Row]:
+    """Error of five nearest neighbours on held-out samples, everything at its defaults."""
+    public = {"breast_cancer": load_breast_cancer, "digits": load_digits}
+    for name, most in DEFAULTS.items():
+        X, y = public[name](return_X_y=True) if name in public else bench.data(name)
+        keep = np.random.default_rng(0).permutation(len(y))[:most]
+        X, y = np.asarray(X[keep], dtype=float), y[keep]
+        parts = [halves(X, y, seed) for seed in range(2)]
+        ours = {
+            "ScreenedRTLM()": lambda _, part: learned_by(ScreenedRTLM(), *part[:2]),
+            "ScreenedRTLMCV()": lambda _, part: learned_by(ScreenedRTLMCV(), *part[:2]),
+        }
+        peers = {
+            label: asker(bench, *peer, lambda part: {"X": part[0], "y": part[1]})
+            for label, peer in AT_DEFAULTS.items()
+        }
+        yield from rows("defaults", size(name, X), ours, peers, parts, error, "error", bench, 0)
+
+
+def learned_by(model, X, y) -> tuple[float, np.ndarray]:
+    """Return seconds and map of a fit."""
+    started = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - started, getattr(model, "best_estimator_", model).components_
 
 
 def classes(bench: Bench) -> Iterator[Row]:
@@ -164,8 +202,11 @@ def asker(bench: Bench, method: str, options: dict, arrays: Callable) -> Callabl
     return process and (lambda _, part: process.ask(job, **arrays(part)))
 
 
-def rows(work, data, ours, peers, parts, judge, unit, bench) -> Iterator[Row]:
-    """Yield each of ours, at its means over the parts, beside each peer and the plain distance."""
+def rows(work, data, ours, peers, parts, judge, unit, bench, beside=-1) -> Iterator[Row]:
+    """Yield each of ours, at its means over the parts, beside the plain distance.
+
+    Peers are `beside` one of ours, by default the last.
+    """
     plain = np.mean([judge(np.eye(part[0].shape[1]), part) for part in parts])
     sides = []
     for label, learn in ours.items():
@@ -178,7 +219,7 @@ def rows(work, data, ours, peers, parts, judge, unit, bench) -> Iterator[Row]:
     for label, ask in peers.items():
         if ask:
             peer = asked(label, ask, parts, judge, unit, bench.limit)
-            yield Row(work, data, sides[-1], peer)
+            yield Row(work, data, sides[beside], peer)
 
 
 def asked(label: str, ask: Callable, parts: list, judge: Callable, unit: str, limit) -> Side:
@@ -193,4 +234,4 @@ def asked(label: str, ask: Callable, parts: list, judge: Callable, unit: str, li
     return Side(label, np.mean(found), f"{unit} {np.mean(judged):.4f}")
 
 
-JOBS = {"classes": classes, "verification": verification}
+JOBS = {"defaults": defaults, "classes": classes, "verification": verification}
