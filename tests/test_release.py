@@ -21,13 +21,6 @@ def test_version_and_date_agree():
     assert cited == (version, date)
 
 
-def test_the_address_of_the_repository_is_one():
-    (address,) = read("pyproject.toml", r'Repository = "(.+)"')
-    for page in ("README.md", "doc/install.md", "doc/faq.md", "recipe/meta.yaml", "CITATION.cff"):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        assert set(re.findall(r"https://github\.com/[\w./-]+", text)) == {address}
-
-
 def test_the_recipe_needs_what_the_package_needs():
     lines = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8").splitlines()
     recipe = {line.strip("- ").replace(" ", "") for line in lines if line.startswith("    - ")}
