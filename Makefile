@@ -4,6 +4,8 @@ RUN := $(VENV)/bin/python
 # The peers of the benchmarks have pins that conflict with ours. PEERS= leaves them out.
 PEERS ?= $(VENV)-peers/bin/python
 
+CPP := $(wildcard skscreen/_compiled/*.?pp skscreen/_compiled/*/*.?pp)
+
 # Many programs start during the tests. Where this is set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -77,12 +79,14 @@ doc-quick: $(VENV)/.installed-doc ## the same without the gallery's figures, in 
 lint: $(VENV)/.installed-dev ## check style, format, spelling and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
+	@$(VENV)/bin/clang-format --dry-run --Werror $(CPP)
 	@$(RUN) -m codespell_lib
 	@$(RUN) -m mypy
 
 format: $(VENV)/.installed-dev ## mend what lint complains of, where it can be mended by itself
 	@$(RUN) -m ruff check --fix .
 	@$(RUN) -m ruff format .
+	@$(VENV)/bin/clang-format -i $(CPP)
 
 dist: $(VENV)/.installed-dev ## build the wheel and the source distribution in dist/, and check them
 	@rm -rf dist
@@ -103,7 +107,7 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.created
 # The second command finds skscreen in place and installs the extra's packages, each built (where it
 # has no wheel: seqeval) with the tools that it asks for and not with those above. Bytecode is left to
 # the first import: pip would compile all files one after the other, of which tests use a part.
-$(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compiled/*.?pp) $(VENV)/.tools
+$(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(CPP) $(VENV)/.tools
 	@command -v $${CXX:-c++} >/dev/null || { \
 	  echo "skscreen is compiled from C++: install a C++17 compiler (Debian: apt-get install g++;"; \
 	  echo "macOS: xcode-select --install; conda: conda install cxx-compiler), or name one: CXX=clang++"; \

@@ -56,6 +56,15 @@ def test_a_room_imports_only_what_it_may():
         assert used <= ARROWS[room(path)] | {room(path)}, path
 
 
+def test_loops_include_only_what_their_room_may_import():
+    for path in sorted((PACKAGE / "_compiled").glob("*/*.?pp")):
+        home, text = path.parent.name, path.read_text(encoding="utf-8")
+        included = set(re.findall(r'#include "(\w+)/', text))
+        assert included <= ARROWS[home] | {home, "core"}, path
+        # What all rooms use stands in the outer namespace.
+        assert f"namespace skscreen::{home} {{" in text or home == "core", path
+
+
 def test_every_room_is_on_the_map():
     on_map = {name for row in re.findall(r"^\| (`.+?) \|", MAP, flags=re.MULTILINE)
               for name in re.findall(r"`(\w+)(?:/|\.py)`", row)}  # fmt: skip

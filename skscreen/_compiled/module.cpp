@@ -1,5 +1,5 @@
 // The Python module of one processor level: a submodule for each room.
-#include "bindings.hpp"
+#include "core/bindings.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 static bool has_v3() {
@@ -24,9 +24,13 @@ static bool has_v3() { return false; }
 #endif
 
 #define SKSCREEN_ROOMS(DO) \
-  DO(core) DO(distributed) DO(embedding) DO(metric_learning) DO(pragam) DO(samples) DO(sequence) DO(svm)
+  DO(core)                 \
+  DO(distributed) DO(embedding) DO(metric_learning) DO(pragam) DO(samples) DO(sequence) DO(svm)
 
-#define DECLARE(room) void bind_##room(nb::module_&);
+#define DECLARE(room)        \
+  namespace skscreen::room { \
+  void bind(nb::module_&);   \
+  }
 SKSCREEN_ROOMS(DECLARE)
 
 // Two steps, so that the name of the module is replaced first.
@@ -35,10 +39,10 @@ DEFINE_MODULE(SKSCREEN_MODULE, module) {
   // Reports of leaks would come at exit from interpreters that end with arrays alive.
   nb::set_leak_warnings(false);
   module.def("has_v3", &has_v3, "Whether this processor has AVX2, FMA and bit manipulation.");
-#define BIND(room)                                   \
-  {                                                  \
-    nb::module_ part = module.def_submodule(#room);  \
-    bind_##room(part);                               \
+#define BIND(room)                                  \
+  {                                                 \
+    nb::module_ part = module.def_submodule(#room); \
+    skscreen::room::bind(part);                     \
   }
   SKSCREEN_ROOMS(BIND)
 }

@@ -20,7 +20,8 @@ from skscreen.core.floats import EPS
 best_intercepts = samples.best_intercepts
 """(kinks (m,), caps (m,), level) -> the ends of the interval of best intercepts.
 
-Kinks are y_i (t_i - m_i), the level is the sum of C_i where y_i = +1: see `intercept.hpp`.
+Kinks are y_i (t_i - m_i), the level is the sum of C_i where y_i = +1: see
+`_compiled/samples/intercept.hpp`.
 """
 
 

@@ -18,9 +18,10 @@ COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 # The new loss in the objective, a pass of SGD, and an epoch of SVRG.
 PROGRAM = r"""
 #include <cstdio>
-#include "embedding_descent.hpp"
-#include "embedding_stochastic.hpp"
+#include "embedding/descent.hpp"
+#include "embedding/stochastic.hpp"
 using namespace skscreen;
+using namespace skscreen::embedding;
 
 int main() {
   constexpr int64_t LAST = std::tuple_size_v<Losses> - 1;
@@ -64,14 +65,14 @@ def gradient(X, rows):
 @pytest.mark.slow
 @pytest.mark.skipif("loghinge" in losses.TRAITS, reason="the tour has been done in this tree")
 @pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
-@pytest.mark.skipif(not (ROOT / "skscreen/_compiled/arrays.hpp").exists(), reason="no sources")
+@pytest.mark.skipif(not (ROOT / "skscreen/_compiled/module.cpp").exists(), reason="no sources")
 def test_the_second_tour_adds_a_loss(tmp_path):
     # 1. The struct, and its name at the end of `Losses`.
     struct = re.search(r"```cpp\n(.*?)```", TOUR, re.DOTALL)[1]
     name = re.search(r"struct (\w+)", struct)[1]
-    for header in (ROOT / "skscreen/_compiled").glob("*.hpp"):
-        shutil.copy(header, tmp_path)
-    header = tmp_path / "embedding_losses.hpp"
+    for room in ("core", "embedding"):
+        shutil.copytree(ROOT / "skscreen/_compiled" / room, tmp_path / room)
+    header = tmp_path / "embedding/losses.hpp"
     text = header.read_text(encoding="utf-8")
     list_of_losses = re.search(r"// A loss is known by its place here.\nusing Losses = .*;", text)[
         0
@@ -81,7 +82,8 @@ def test_the_second_tour_adds_a_loss(tmp_path):
     (tmp_path / "tour.cpp").write_text(PROGRAM, encoding="utf-8")
     program = str(tmp_path / "tour")
     subprocess.run(
-        [COMPILER, "-std=c++17", "-O0", str(tmp_path / "tour.cpp"), "-o", program], check=True
+        [COMPILER, "-std=c++17", "-O0", "-I", tmp_path, tmp_path / "tour.cpp", "-o", program],
+        check=True,
     )
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
     assert printed[0] == "loghinge"

@@ -2,7 +2,7 @@
 
 An answer "i and j are nearer to each other than l and k" is right where a = |x_i - x_j|^2 is below
 c = |x_l - x_k|^2; the choice (i, j, k) of the odd one k where a is the smallest of the distances
-between the three. The formulas are in `_compiled/embedding_losses.hpp`, once for all solvers.
+between the three. The formulas are in `_compiled/embedding/losses.hpp`, once for all solvers.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ CONVEX_LOSSES = tuple(name for name, _, is_convex in embedding.LOSSES if is_conv
 
 @dataclass(frozen=True)
 class EmbeddingLoss:
-    """A loss with its one parameter, which not all use; see `embedding_losses.hpp`."""
+    """A loss with its one parameter, which not all use; see `_compiled/embedding/losses.hpp`."""
 
     name: str
     shape: float = 1.0

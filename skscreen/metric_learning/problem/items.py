@@ -23,7 +23,7 @@ from skscreen._compiled import metric_learning as loops
 
 # Least number of far places of a near pair for which they are kept in order of their distances and
 # passes over its items look at few of them, if so many near pairs share each (see
-# `metric_learning_losses.hpp`).
+# `_compiled/metric_learning/losses.hpp`).
 SORT_FROM = (96, 32)
 
 

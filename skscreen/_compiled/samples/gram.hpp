@@ -1,0 +1,70 @@
+// Passes over rows of a Gram matrix, whose columns are read as rows: contiguous in memory.
+//
+// Sums are in double precision whatever the matrix is stored in.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/arrays.hpp"
+#include "core/sums.hpp"
+
+namespace skscreen::samples {
+
+// Columns of a block of sums that stays in the first-level cache.
+constexpr int64_t GRAM_COLUMNS = 2048;
+
+// out_j += sum_k weights_k K(rows_k, place(j)); four rows a pass, to read and write out less.
+template <class Place>
+SKSCREEN_INLINE void add_gram_rows_by(Matrix<const double> K, Array<const int64_t> rows,
+                                      Array<const double> weights, Array<double> out, Place place) {
+  const int64_t m = rows.size;
+  double* sums = out.data;
+  for (int64_t first = 0; first < out.size; first += GRAM_COLUMNS) {
+    const int64_t last = std::min(first + GRAM_COLUMNS, out.size);
+    int64_t k = 0;
+    for (; k + 4 <= m; k += 4) {
+      const double a = weights[k], b = weights[k + 1], c = weights[k + 2], d = weights[k + 3];
+      const double *A = K.row(rows[k]).data, *B = K.row(rows[k + 1]).data;
+      const double *C = K.row(rows[k + 2]).data, *D = K.row(rows[k + 3]).data;
+      for_all(last - first, [=](int64_t l) {
+        const int64_t i = place(first + l);
+        sums[first + l] += (a * A[i] + b * B[i]) + (c * C[i] + d * D[i]);
+      });
+    }
+    for (; k < m; ++k) {
+      const double a = weights[k];
+      const double* A = K.row(rows[k]).data;
+      for_all(last - first, [=](int64_t l) { sums[first + l] += a * A[place(first + l)]; });
+    }
+  }
+}
+
+inline void add_gram_rows(Matrix<const double> K, Array<const int64_t> rows,
+                          Array<const double> weights, Array<double> out) {
+  add_gram_rows_by(K, rows, weights, out, [](int64_t j) { return j; });
+}
+
+inline void add_gram_rows_at(Matrix<const double> K, Array<const int64_t> rows,
+                             Array<const double> weights, Array<const int64_t> columns,
+                             Array<double> out) {
+  const int64_t* column = columns.data;
+  add_gram_rows_by(K, rows, weights, out, [column](int64_t j) { return column[j]; });
+}
+
+// Write factor (K(i, j) - own_i - own_j), i in rows and j in columns, to columns of out.
+template <class Out>
+void copy_block(Matrix<const double> K, Array<const int64_t> rows, Array<const int64_t> columns,
+                Array<const double> own_rows, Array<const double> own_columns, double factor,
+                Matrix<Out> out) {
+  const double* others = own_columns.data;
+  for (int64_t k = 0; k < rows.size; ++k) {
+    const double* A = K.row(rows[k]).data;
+    const double mine = own_rows[k];
+    Out* into = out.row(k).data;
+    for (int64_t j = 0; j < columns.size; ++j)
+      into[j] = (Out)(factor * (A[columns[j]] - mine - others[j]));
+  }
+}
+
+}  // namespace skscreen::samples

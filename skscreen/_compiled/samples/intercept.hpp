@@ -1,0 +1,180 @@
+// The unpenalised intercept of hinge-loss problems, and sums of their losses: samples/intercept.py.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/arrays.hpp"
+#include "core/core.hpp"
+
+namespace skscreen::samples {
+
+// Largest number of steps to a root, and rounding error of a sum, in EPS for each term.
+constexpr int MOST_ROOT_STEPS = 100;
+constexpr double SUMMED = 4.0;
+
+// Samples within this distance of the kink are taken first to balance dual variables.
+constexpr double TIE = 1e-12;
+
+// The smallest value at which the cumulative weight reaches a level, by selection; reorders both.
+inline double select_quantile(Array<double> v, Array<double> u, double level) {
+  int64_t first = 0, last = v.size;
+  double below = 0.0;
+  while (last - first > 1) {
+    const double a = v[first], b = v[(first + last) / 2], c = v[last - 1];
+    const double pivot = std::max(std::min(a, b), std::min(std::max(a, b), c));
+    // Three parts: smaller [first, left), equal [left, right), larger [right, last).
+    int64_t left = first, k = first, right = last;
+    double smaller = 0.0, equal = 0.0;
+    while (k < right) {
+      if (v[k] < pivot) {
+        smaller += u[k];
+        std::swap(v[k], v[left]);
+        std::swap(u[k++], u[left++]);
+      } else if (v[k] > pivot) {
+        --right;
+        std::swap(v[k], v[right]);
+        std::swap(u[k], u[right]);
+      } else {
+        equal += u[k++];
+      }
+    }
+    if (left > first && below + smaller >= level) {
+      last = left;
+    } else if (right == last || below + smaller + equal >= level) {
+      return pivot;
+    } else {
+      below += smaller + equal;
+      first = right;
+    }
+  }
+  return v[first];
+}
+
+inline double weighted_quantile(Array<const double> values, Array<const double> weights,
+                                double level) {
+  const int64_t n = values.size;
+  const std::unique_ptr<double[]> v(new double[n]), u(new double[n]);
+  std::copy_n(values.data, n, v.get());
+  std::copy_n(weights.data, n, u.get());
+  return select_quantile({v.get(), n}, {u.get(), n}, level);
+}
+
+// The ends of the interval of best intercepts for kinks y_i (t_i - m_i) with caps C_i; 0 without
+// any.
+//
+// The level is the sum of C_i where y_i = +1; for a part of the samples, plus that of beta over
+// those left out. The interval is wider where rounding errors leave the place of the quantile open.
+inline std::pair<double, double> best_intercepts(Array<const double> kinks,
+                                                 Array<const double> caps, double level) {
+  if (kinks.size == 0) return {0.0, 0.0};
+  double size = std::abs(level);
+  for (int64_t k = 0; k < caps.size; ++k) size += caps[k];
+  const double slack = SUMMED * EPS * kinks.size * size;
+  return {weighted_quantile(kinks, caps, level - slack),
+          weighted_quantile(kinks, caps, std::nextafter(level + slack, INF))};
+}
+
+// The end of the interval round b where all dual variables are 0; b without an end.
+inline double end_of_gap(Array<const double> kinks, Array<const double> y, double b, double side) {
+  double end = -INF;
+  for (int64_t k = 0; k < kinks.size; ++k)
+    if (y[k] == side) end = std::max(end, side * kinks[k]);
+  return end > -INF ? side * end : b;
+}
+
+// Where the sum of y_i alpha_i, alpha_i = sizes_i (y_i (kink_i - b))_+, is zero or, by rounding
+// errors, just above (side 1) or below (side -1).
+//
+// Newton's method, which is finite, inside a bracket.
+inline double balancing_intercept(Array<const double> kinks, Array<const double> sizes,
+                                  Array<const double> y, double side) {
+  const int64_t n = kinks.size;
+  double low = INF, high = -INF;
+  bool known = true;
+  for (int64_t k = 0; k < n; ++k) {
+    low = std::min(low, kinks[k]);
+    high = std::max(high, kinks[k]);
+    known &= std::isfinite(kinks[k]);
+  }
+  if (!known) return -side * INF;  // nothing is known about infinite kinks
+  double b = 0.5 * (low + high);
+  const double least = EPS * (std::abs(low) + std::abs(high));
+  const double *at = kinks.data, *factor = sizes.data, *sign = y.data;
+  for (int step = 0; step < MOST_ROOT_STEPS; ++step) {
+    double total = 0.0, slope = 0.0, size = 0.0;
+    const double distance = std::abs(b);
+#pragma omp simd reduction(+ : total, slope, size)
+    for (int64_t k = 0; k < n; ++k) {
+      const double lacks = at[k] - b;
+      const double used = sign[k] * lacks > 0.0 ? factor[k] : 0.0;
+      total += used * lacks;
+      slope += used;
+      size += used * (std::abs(at[k]) + distance);
+    }
+    if (slope == 0.0) return end_of_gap(kinks, y, b, side);
+    const double aim = side * SUMMED * EPS * n * size;
+    if (total > aim)
+      low = b;
+    else if (total < aim)
+      high = b;
+    const double move = (total - aim) / slope;
+    if (std::abs(move) <= least) break;
+    b += move;
+    if (!(low <= b && b <= high)) b = 0.5 * (low + high);
+  }
+  return b;
+}
+
+// Move alpha_i as far as the box and `missing` allow; return what that adds to sum_i y_i alpha_i.
+SKSCREEN_INLINE double move_to_balance(double missing, double y, double cap, double& alpha) {
+  const double old = alpha, wanted = old + y * missing;
+  alpha = std::min(std::max(wanted, 0.0), cap);
+  const double moved = y * (alpha - old);
+  return alpha == wanted ? missing : moved;
+}
+
+// Make sum_i y_i alpha_i vanish by the samples on the kink; return what is missing then.
+inline double balance_at_kink(Array<const double> lacks, Array<const double> y,
+                              Array<const double> caps, Array<double> alpha) {
+  double missing = 0.0;
+  for (int64_t i = 0; i < alpha.size; ++i) missing -= y[i] * alpha[i];
+  for (int64_t i = 0; i < alpha.size && missing != 0.0; ++i)
+    if (std::abs(lacks[i]) <= TIE) missing -= move_to_balance(missing, y[i], caps[i], alpha[i]);
+  return missing;
+}
+
+// The same by samples in an order.
+inline void balance_in(Array<const int64_t> order, double missing, Array<const double> y,
+                       Array<const double> caps, Array<double> alpha) {
+  for (int64_t k = 0; k < order.size && missing != 0.0; ++k) {
+    const int64_t i = order[k];
+    missing -= move_to_balance(missing, y[i], caps[i], alpha[i]);
+  }
+}
+
+// The sums of slacknesses, terms that are not negative, and of losses: samples/losses.py.
+// Slacknesses are the largest for margins that are off by `width`, if there is one.
+inline std::pair<double, double> certify(Array<const double> lacks, Array<const double> alpha,
+                                         Array<const double> caps, Array<const double> shifts,
+                                         Array<const double> width) {
+  double gap = 0.0, loss = 0.0;
+  for (int64_t i = 0; i < lacks.size; ++i) {
+    if (width.size == 0) {
+      gap += hinge_slackness(lacks[i], alpha[i], caps[i], shifts[i]);
+    } else {
+      // Convex in the margin, so largest at an end.
+      gap += std::max(hinge_slackness(lacks[i] - width[i], alpha[i], caps[i], shifts[i]),
+                      hinge_slackness(lacks[i] + width[i], alpha[i], caps[i], shifts[i]));
+    }
+    double best = lacks[i] > 0.0 ? caps[i] : 0.0;
+    if (shifts[i] > 0.0) best = std::min(std::max(lacks[i] / shifts[i], 0.0), caps[i]);
+    loss += best * (lacks[i] - 0.5 * shifts[i] * best);
+  }
+  return {gap, loss};
+}
+
+}  // namespace skscreen::samples

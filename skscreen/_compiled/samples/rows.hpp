@@ -1,0 +1,151 @@
+// Passes over the rows of a data matrix, dense or sparse, without copies of it.
+//
+// A matrix is known here by three flat arrays: those of CSR, or for a dense matrix its entries in C
+// order with empty `columns` and `starts`. Which of the two it is costs one comparison a row, so
+// that every algorithm is written once. Sums are in double precision, also of single-precision
+// data.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/arrays.hpp"
+#include "core/sums.hpp"
+
+namespace skscreen::samples {
+
+template <class T, class Column, class Start>
+struct Rows {
+  Array<const T> data;
+  Array<const Column> columns;
+  Array<const Start> starts;
+  int64_t d;
+
+  SKSCREEN_INLINE bool dense() const { return starts.size == 0; }
+  int64_t count() const { return dense() ? (d ? data.size / d : 0) : starts.size - 1; }
+  // Entries of row i are first(i), ..., first(i + 1) - 1.
+  SKSCREEN_INLINE int64_t first(int64_t i) const { return dense() ? i * d : (int64_t)starts[i]; }
+
+  // Inner product of row i with w.
+  SKSCREEN_INLINE double dot(int64_t i, const double* w) const {
+    if (dense()) {
+      const T* row = data.data + i * d;
+      return sum_of(d, [row, w](int64_t j) { return row[j] * w[j]; });
+    }
+    double total = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
+    const int64_t last = starts[i + 1];
+    int64_t p = starts[i];
+    const T* x = data.data;
+    const Column* column = columns.data;
+    for (; p + 4 <= last; p += 4) {
+      total += x[p] * w[column[p]];
+      second += x[p + 1] * w[column[p + 1]];
+      third += x[p + 2] * w[column[p + 2]];
+      fourth += x[p + 3] * w[column[p + 3]];
+    }
+    for (; p < last; ++p) total += x[p] * w[column[p]];
+    return (total + second) + (third + fourth);
+  }
+
+  // Add scale times row i to w.
+  SKSCREEN_INLINE void add(int64_t i, double scale, double* w) const {
+    if (dense()) {
+      const T* row = data.data + i * d;
+      for_all(d, [row, w, scale](int64_t j) { w[j] += scale * row[j]; });
+      return;
+    }
+    const T* x = data.data;
+    const Column* column = columns.data;
+    const int64_t last = starts[i + 1];
+    for (int64_t p = starts[i]; p < last; ++p) w[column[p]] += scale * x[p];
+  }
+};
+
+// Squared Euclidean norm of every row.
+template <class Data>
+void squared_norms(const Data& X, Array<double> out) {
+  for (int64_t i = 0; i < out.size; ++i) {
+    const int64_t first = X.first(i), last = X.first(i + 1);
+    const auto* x = X.data.data + first;
+    out[i] = sum_of(last - first, [x](int64_t p) { return (double)x[p] * (double)x[p]; });
+  }
+}
+
+// Inner products of all rows with w.
+template <class Data>
+void multiply(const Data& X, Array<const double> w, Array<double> out) {
+  for (int64_t i = 0; i < out.size; ++i) out[i] = X.dot(i, w.data);
+}
+
+// Add the sum of scales_i times row i to `out`; rows with scale 0 are not read.
+template <class Data>
+void multiply_transposed(const Data& X, Array<const double> scales, Array<double> out) {
+  for (int64_t i = 0; i < scales.size; ++i)
+    if (scales[i] != 0.0) X.add(i, scales[i], out.data);
+}
+
+// Add scales_k times outer products of (x_i, B), x_i rows of CSR, to `out`: lower triangle.
+//
+// i is index_k, or index_k - n: samples may stand twice. Entries of a row are not repeated; their
+// order is free.
+template <class Data>
+void add_products(const Data& X, double bias, Array<const int64_t> index,
+                  Array<const double> scales, Matrix<double> out) {
+  const int64_t n = X.count(), d = X.d;
+  for (int64_t k = 0; k < index.size; ++k) {
+    const int64_t i = index[k] < n ? index[k] : index[k] - n;
+    const int64_t first = X.first(i), last = X.first(i + 1);
+    for (int64_t p = first; p < last; ++p) {
+      const double value = scales[k] * X.data[p];
+      const int64_t row = X.columns[p];
+      for (int64_t q = first; q <= p; ++q) {
+        const int64_t column = X.columns[q];
+        out(std::max(row, column), std::min(row, column)) += value * X.data[q];
+      }
+      if (bias != 0.0) out(d, row) += value * bias;
+    }
+    if (bias != 0.0) out(d, d) += scales[k] * bias * bias;
+  }
+}
+
+// Number of entries of each row that are not zero.
+template <class T>
+void count_entries(Matrix<const T> X, Array<int64_t> counts) {
+  for (int64_t i = 0; i < X.rows; ++i) {
+    const T* row = X.row(i).data;
+    int64_t count = 0;
+#pragma omp simd reduction(+ : count)
+    for (int64_t j = 0; j < X.columns; ++j) count += row[j] != T(0);
+    counts[i] = count;
+  }
+}
+
+// Write the entries that are not zero, and their columns, row by row.
+template <class T, class Index>
+void take_entries(Matrix<const T> X, Array<const Index> starts, Array<Index> columns,
+                  Array<T> data) {
+  for (int64_t i = 0; i < X.rows; ++i) {
+    const T* row = X.row(i).data;
+    int64_t place = starts[i];
+    for (int64_t j = 0; j < X.columns; ++j)
+      if (row[j] != T(0)) {
+        columns[place] = (Index)j;
+        data[place++] = row[j];
+      }
+  }
+}
+
+// Squared distances of the rows of a dense matrix from a point.
+template <class T>
+void squared_distances_from(Matrix<const T> X, Array<const double> origin, Array<double> out) {
+  for (int64_t i = 0; i < X.rows; ++i) {
+    const T* row = X.row(i).data;
+    const double* from = origin.data;
+    out[i] = sum_of(X.columns, [row, from](int64_t j) {
+      const double difference = (double)row[j] - from[j];
+      return difference * difference;
+    });
+  }
+}
+
+}  // namespace skscreen::samples

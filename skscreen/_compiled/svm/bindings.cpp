@@ -1,0 +1,102 @@
+// Bindings of the loops of svm.
+#include "core/bindings.hpp"
+#include "svm/certificate.hpp"
+#include "svm/newton.hpp"
+#include "svm/pairs.hpp"
+#include "svm/smo.hpp"
+
+using namespace skscreen;
+using namespace skscreen::svm;
+
+using Reals = Array<const double>;
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<Box> : struct_caster<Box, Reals, Reals, Reals, bool, Reals, double> {};
+template <class T>
+struct type_caster<PairValues<T>>
+    : struct_caster<PairValues<T>, Matrix<const T>, Matrix<const T>, Matrix<const T>, double> {};
+
+}  // namespace nanobind::detail
+
+// Loops over kernel values in single or double precision.
+template <class T>
+static void bind_values(nb::module_& m) {
+  m.def(
+      "pairs_with_offset",
+      [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
+         Array<double> g, double eps,
+         int64_t steps) { return Smo<T>(K, diagonal, low, high, beta, g).with_offset(eps, steps); },
+      ReleaseGIL());
+  m.def(
+      "pairs_without_offset",
+      [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
+         Array<double> g, double eps, int64_t steps) {
+        return Smo<T>(K, diagonal, low, high, beta, g).without_offset(eps, steps);
+      },
+      ReleaseGIL());
+  m.def("newton_system", &newton_system<T>, ReleaseGIL());
+  m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
+  m.def("improve_pair", &improve_pair<T>, ReleaseGIL());
+}
+
+static auto values_of(const View& found) {
+  return std::make_tuple(found.b, found.gap, found.primal, found.losses);
+}
+
+// The certificate of points.
+static void bind_certificate(nb::module_& m) {
+  m.def(
+      "view",
+      [](const Box& box, Reals beta, Reals f, Array<double> slopes) {
+        return values_of(view_of_scores(box, beta, f, slopes));
+      },
+      ReleaseGIL());
+  m.def(
+      "certify",
+      [](const Box& box, Reals beta, Reals f, Reals errors, Array<double> slopes,
+         Array<double> parts, Array<double> losses) {
+        return values_of(certify(box, beta, f, errors, slopes, parts, losses));
+      },
+      ReleaseGIL());
+  m.def(
+      "stretch",
+      [](const Box& box, Reals beta, Reals f, Reals errors) {
+        const auto [factor, found] = stretch(box, beta, f, errors);
+        return std::tuple_cat(std::make_tuple(factor), values_of(found));
+      },
+      ReleaseGIL());
+  m.def("balance", &balance, ReleaseGIL());
+}
+
+namespace skscreen::svm {
+
+void bind_crammer_singer(nb::module_&);
+void bind_l1(nb::module_&);
+void bind_linear(nb::module_&);
+void bind_screening(nb::module_&);
+
+void bind(nb::module_& m) {
+  bind_crammer_singer(m);
+  bind_l1(m);
+  bind_linear(m);
+  bind_screening(m);
+  m.attr("SMO_LANES") = SMO_LANES;
+  m.def("pair_optimum", &pair_optimum);
+  bind_values<float>(m);
+  bind_values<double>(m);
+  bind_certificate(m);
+  m.def(
+      "newton_on_few",
+      [](Reals K, Reals low, Reals high, Array<double> beta, Array<double> g, bool with_offset) {
+        const int64_t n = beta.size;
+        return FreeNewton({K.data, n, padded(n)}, low, high, beta, g).run(with_offset);
+      },
+      ReleaseGIL());
+  m.def("pair_scores", &pair_scores, ReleaseGIL());
+  m.def("pair_scores_of_few", &pair_scores_of_few, ReleaseGIL());
+  m.def("bounded_scores", &bounded_scores, ReleaseGIL());
+}
+
+}  // namespace skscreen::svm

@@ -1,0 +1,196 @@
+// Newton's method on a working set: passes of svm/solvers/kernel/block_newton.py, and the method
+// for few free samples, that is, those between their bounds, in double precision.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/arrays.hpp"
+#include "core/core.hpp"
+#include "core/sums.hpp"
+
+namespace skscreen::svm {
+
+// Write the lower triangle of Q[index, index] + diag(delta[index]), row by row.
+template <class T>
+void newton_system(Matrix<const T> Q, Array<const int64_t> index, Array<const T> delta,
+                   Matrix<T> out) {
+  for (int64_t k = 0; k < index.size; ++k) {
+    const T* row = Q.row(index[k]).data;
+    T* into = out.row(k).data;
+    for (int64_t j = 0; j < k; ++j) into[j] = row[index[j]];
+    into[k] = row[index[k]] + delta[index[k]];
+  }
+}
+
+// Q[index, : x.size] x, added up in double precision.
+template <class T>
+void products_of_rows(Matrix<const T> Q, Array<const int64_t> index, Array<const double> x,
+                      Array<double> out) {
+  const double* factors = x.data;
+  for (int64_t k = 0; k < index.size; ++k) {
+    const T* row = Q.row(index[k]).data;
+    out[k] = sum_of(x.size, [=](int64_t j) { return row[j] * factors[j]; });
+  }
+}
+
+// Systems of the free samples of a point, by Cholesky factors.
+class FreeSystem {
+ public:
+  FreeSystem(Matrix<const double> K, int64_t largest)
+      : K(K), M(new double[largest * largest]), L(new double[largest * largest]) {}
+
+  // Write the change of samples F that makes their slopes zero, or all equal: as seen from the
+  // first of them, whose change keeps the sum.
+  void solve(Array<const double> g, const std::vector<int64_t>& F, bool free,
+             std::vector<double>& x) {
+    n = (int64_t)F.size() - free;
+    x.assign(F.size(), 0.0);
+    std::vector<double> rest(n), left(n);
+    fill(g, F, free, rest);
+    double trace = 0.0;
+    for (int64_t k = 0; k < n; ++k) trace += M[k * n + k];
+    double ridge = std::max(RIDGE * trace / n, LEAST_RIDGE);
+    while (!factor(ridge)) {
+      ridge *= MORE;
+      if (!(ridge < INF)) return;
+    }
+    double* part = x.data() + free;
+    left = rest;
+    for (int turn = 0; turn < CORRECTIONS; ++turn) {
+      substitute(left);
+      for (int64_t k = 0; k < n; ++k) part[k] += left[k];
+      for (int64_t k = 0; k < n; ++k) left[k] = rest[k] - inner(&M[k * n], part, n);
+    }
+    if (!free) return;
+    for (int64_t k = 0; k < n; ++k) x[0] -= part[k];
+  }
+
+ private:
+  // First ridge of a system, over its mean diagonal; the least one, as duplicates have no
+  // curvature; and its growth until there is a Cholesky factor.
+  static constexpr double RIDGE = 1e-15, LEAST_RIDGE = 1e-100, MORE = 100.0;
+  // Steps of iterative refinement.
+  static constexpr int CORRECTIONS = 3;
+
+  Matrix<const double> K;
+  int64_t n = 0;
+  std::unique_ptr<double[]> M, L;
+
+  static double inner(const double* a, const double* b, int64_t n) {
+    return sum_of(n, [=](int64_t k) { return a[k] * b[k]; });
+  }
+
+  void fill(Array<const double> g, const std::vector<int64_t>& F, bool free,
+            std::vector<double>& rest) {
+    const int64_t r = F[0];
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t i = F[k + free];
+      const double* row = K.row(i).data;
+      for (int64_t j = 0; j <= k; ++j) {
+        const int64_t o = F[j + free];
+        M[k * n + j] = free ? (row[o] - row[r]) - (K(r, o) - K(r, r)) : row[o];
+      }
+      rest[k] = free ? g[i] - g[r] : g[i];
+    }
+    for (int64_t k = 0; k < n; ++k)
+      for (int64_t j = 0; j < k; ++j) M[j * n + k] = M[k * n + j];
+  }
+
+  // Write the Cholesky factor of M plus a ridge; return whether there is one.
+  bool factor(double ridge) {
+    for (int64_t i = 0; i < n; ++i) {
+      double* row = &L[i * n];
+      for (int64_t j = 0; j < i; ++j)
+        row[j] = (M[i * n + j] - inner(row, &L[j * n], j)) / L[j * n + j];
+      const double square = M[i * n + i] + ridge - inner(row, row, i);
+      if (!(square > 0.0)) return false;
+      row[i] = std::sqrt(square);
+    }
+    return true;
+  }
+
+  // Solve L L' x = x in place.
+  void substitute(std::vector<double>& x) const {
+    for (int64_t i = 0; i < n; ++i) x[i] = (x[i] - inner(&L[i * n], x.data(), i)) / L[i * n + i];
+    for (int64_t i = n - 1; i >= 0; --i) {
+      x[i] /= L[i * n + i];
+      const double* row = &L[i * n];
+      double* to = x.data();
+      const double value = x[i];
+      for_all(i, [=](int64_t j) { to[j] -= row[j] * value; });
+    }
+  }
+};
+
+class FreeNewton {
+ public:
+  // K (n, m) with m >= n padded, bounds, the point beta and its gradient g, as of `Smo`.
+  FreeNewton(Matrix<const double> K, Array<const double> low, Array<const double> high,
+             Array<double> beta, Array<double> g)
+      : K(K), low(low), high(high), beta(beta), g(g) {}
+
+  // Move the free samples to the solution of their system, as far as the box allows; return the
+  // number of systems, 0 where there are too many samples or too few.
+  //
+  // The first to meet its bound ends a move, so that the dual value never falls; the next system is
+  // of the others, without those that would leave the box next if there are many.
+  int64_t run(bool with_offset) {
+    std::vector<int64_t> F;
+    std::vector<double> x;
+    for (int64_t k = 0; k < K.rows; ++k)
+      if (low[k] < beta[k] && beta[k] < high[k]) F.push_back(k);
+    if ((int64_t)F.size() > LARGEST) return 0;
+    FreeSystem system(K, (int64_t)F.size());
+    for (int64_t turn = 0; turn < SYSTEMS; ++turn) {
+      if ((int64_t)F.size() < 1 + with_offset) return turn;
+      system.solve(g, F, with_offset, x);
+      if (!move(F, x)) return turn + 1;
+    }
+    return SYSTEMS;
+  }
+
+ private:
+  // Limits of systems, and of their size; free samples up to which one at a time is removed from
+  // its system.
+  static constexpr int64_t SYSTEMS = 50, LARGEST = 500, ONE_BY_ONE = 64;
+
+  Matrix<const double> K;
+  Array<const double> low, high;
+  Array<double> beta, g;
+
+  // Move samples F by x as far as the box allows, and keep those for the next system; return
+  // whether there is to be one.
+  bool move(std::vector<int64_t>& F, const std::vector<double>& x) {
+    const int64_t count = (int64_t)F.size();
+    double step = 1.0;
+    int64_t stop = -1, kept = 0;
+    std::vector<uint8_t> stays(count);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t i = F[k];
+      const double room = (x[k] > 0.0 ? high[i] : low[i]) - beta[i];
+      stays[k] = std::abs(room) > std::abs(x[k]) || count <= ONE_BY_ONE;
+      if (std::abs(room) < step * std::abs(x[k])) {
+        step = room / x[k];
+        stop = k;
+      }
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t i = F[k];
+      const double change = step * x[k];
+      beta[i] = std::min(std::max(beta[i] + change, low[i]), high[i]);
+      if (k == stop) beta[i] = x[k] > 0.0 ? high[i] : low[i];
+      const double* row = K.row(i).data;
+      double* slopes = g.data;
+      for_all(K.rows, [=](int64_t j) { slopes[j] -= change * row[j]; });
+      if (stays[k] && low[i] < beta[i] && beta[i] < high[i]) F[kept++] = i;
+    }
+    F.resize(kept);
+    return stop >= 0;
+  }
+};
+
+}  // namespace skscreen::svm

@@ -1,0 +1,201 @@
+// Bounds and rules for samples: svm/screening/, svm/certified/bounds.py.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/arrays.hpp"
+#include "core/core.hpp"
+
+namespace skscreen::svm {
+
+// Balls between two, of squared radius constant + linear t + quadratic t^2, and the rounding error
+// `shift` of their centres: see Segment in svm/screening/bounds.py.
+struct Pencil {
+  double constant, linear, quadratic, shift;
+
+  // Radius at t, with an allowance for cancellation between the terms of the square.
+  SKSCREEN_INLINE double radius(double t) const {
+    const double size = constant + t * (std::abs(linear) + t * quadratic);
+    const double square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size;
+    return gap_radius(square, 0.0, 1.0, shift);
+  }
+};
+
+// Maximise margin + t slope - r(t) |z| over t in [0, 1] for each sample, and its mirror image.
+//
+// With r^2 = quadratic (t - middle)^2 + depth and depth >= 0 this is concave in t, and its maximum
+// is at t = middle + slope / |z| sqrt(depth / (quadratic (quadratic - slope^2 / |z|^2))), clipped.
+// For depth < 0 (one ball inside the other, or rounding errors) it is at an end. Both ends are
+// looked at in any case, so the result is never below that of either ball.
+inline void intersection_pass(Array<const double> margins, Array<const double> slope,
+                              Array<const double> norms, const Pencil& balls, Array<double> lower,
+                              Array<double> upper) {
+  const double first = balls.radius(0.0), last = balls.radius(1.0);
+  // The formula does not allow for subnormal numbers; the ends alone are also safe.
+  const double quadratic = balls.quadratic;
+  const bool flat = !(quadratic > 1e-280);
+  const double middle = flat ? 0.0 : -0.5 * balls.linear / quadratic;
+  const double depth = flat ? -1.0 : balls.constant - quadratic * middle * middle;
+  for (int64_t i = 0; i < margins.size; ++i) {
+    const double norm = norms[i], end = margins[i] + slope[i];
+    double low = std::max(sphere_lower(margins[i], norm, first), sphere_lower(end, norm, last));
+    double high = std::min(sphere_upper(margins[i], norm, first), sphere_upper(end, norm, last));
+    if (depth > 0.0 && norm > 0.0) {
+      const double ratio = slope[i] / norm, rest = quadratic - ratio * ratio;
+      if (rest > 0.0) {
+        const double reach = ratio * std::sqrt(depth / quadratic / rest);
+        double t = clip(middle + reach, 0.0, 1.0);
+        low = std::max(low, sphere_lower(margins[i] + t * slope[i], norm, balls.radius(t)));
+        t = clip(middle - reach, 0.0, 1.0);
+        high = std::min(high, sphere_upper(margins[i] + t * slope[i], norm, balls.radius(t)));
+      }
+    }
+    lower[i] = low;
+    upper[i] = high;
+  }
+}
+
+// Error of |z_i - s z_j|^2 relative to |z_i|^2 + |z_j|^2, because kernel values may be float32.
+constexpr double UNSURE_DISTANCE = 1e-6;
+// Allowance for rounding errors of sums of limits, in EPS.
+constexpr double LIMIT_ROUNDING = 8.0;
+
+// Tighten bounds on all margins by samples `index` inside their box, whose margins are from `least`
+// to `most`: see `compare` in svm/screening/inside_box.py.
+inline void compare_margins(Array<const int64_t> index, Array<const double> least,
+                            Array<const double> most, Matrix<const double> products,
+                            Array<const double> margins, double radius, double shift,
+                            Array<const double> norms, Array<const double> y, Array<double> lower,
+                            Array<double> upper) {
+  const double *norm = norms.data, *sign = y.data, *margin = margins.data;
+  double* SKSCREEN_RESTRICT low = lower.data;
+  double* SKSCREEN_RESTRICT high = upper.data;
+  for (int64_t k = 0; k < index.size; ++k) {
+    const int64_t j = index[k];
+    const double own = norms[j], label = y[j], centre = margins[j];
+    const double rounding =
+        LIMIT_ROUNDING * EPS * (std::abs(least[k]) + std::abs(most[k])) + shift * own;
+    const double from = least[k], to = most[k];
+    const double* product = products.row(k).data;
+#pragma omp simd
+    for (int64_t i = 0; i < norms.size; ++i) {
+      const double s = sign[i] * label, both = norm[i] * norm[i] + own * own;
+      const double square = both - 2.0 * s * product[i];
+      const double apart = (square > 0.0 ? square : 0.0) + UNSURE_DISTANCE * both;
+      const double reach = radius * std::sqrt(apart) + shift * norm[i] + rounding;
+      const double middle = margin[i] - s * centre;
+      const double least_here = middle - reach + (s > 0.0 ? from : -to);
+      const double most_here = middle + reach + (s > 0.0 ? to : -from);
+      // NaN means no bound.
+      low[i] = least_here > low[i] ? least_here : low[i];
+      high[i] = most_here < high[i] ? most_here : high[i];
+    }
+  }
+}
+
+// --- Between the dual variables of two values of C: svm/certified/bounds.py ---
+
+// Dual variables and margins at C0 and C1, linear in t in between, and a part [ta, tb] of [0, 1].
+struct PointsBetween {
+  Array<const double> norms, sizes, thresholds, alpha0, alpha1, margins0, margins1;
+  double C0, C1, shift, ta, tb;
+};
+
+// A function of t, value + t slope.
+struct LineOf {
+  double value, slope;
+
+  SKSCREEN_INLINE double operator()(double t) const { return value + t * slope; }
+};
+
+// Where the product of two is largest, if inside [ta, tb]; else an end.
+SKSCREEN_INLINE double middle_of(LineOf p, LineOf q, double ta, double tb) {
+  if (!(p.slope * q.slope < 0.0)) return ta;
+  return clip(-0.5 * (p.value / p.slope + q.value / q.slope), ta, tb);
+}
+
+// Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors.
+//
+// kappa_i is the larger of two products of functions linear in t: its maximum is at an end, or
+// where one of the products has its own.
+inline double largest_slackness_between(const PointsBetween& p) {
+  double total = 0.0;
+  for (int64_t i = 0; i < p.norms.size; ++i) {
+    const LineOf alpha{p.alpha0[i], p.alpha1[i] - p.alpha0[i]};
+    const LineOf cap{p.C0 * p.sizes[i], (p.C1 - p.C0) * p.sizes[i]};
+    const LineOf lacks{p.thresholds[i] - p.margins0[i], p.margins0[i] - p.margins1[i]};
+    const double width = p.shift * p.norms[i];
+    const double places[] = {p.ta, p.tb,
+                             middle_of({cap.value - alpha.value, cap.slope - alpha.slope},
+                                       {lacks.value + width, lacks.slope}, p.ta, p.tb),
+                             middle_of(alpha, {width - lacks.value, -lacks.slope}, p.ta, p.tb)};
+    double best = 0.0;
+    for (const double t : places) {
+      const double top = cap(t), a = std::min(alpha(t), top);
+      best = std::max(best, hinge_slackness(lacks(t) + width, a, top));
+      best = std::max(best, hinge_slackness(lacks(t) - width, a, top));
+    }
+    total += best;
+  }
+  return total;
+}
+
+// Bound on kappa of a squared hinge below the threshold, for t in [start, stop]: the largest
+// square, over the smallest C.
+inline double squared_below(LineOf alpha, LineOf lacks, LineOf C, double size, double start,
+                            double stop) {
+  const double bend = 2.0 * lacks.slope * C.slope * size;
+  double middle = start;
+  if (bend != 0.0) {
+    const double slope = alpha.slope - (lacks.slope * C.value + lacks.value * C.slope) * size;
+    middle = clip(slope / bend, start, stop);
+  }
+  double largest = 0.0;
+  for (const double t : {start, middle, stop}) {
+    const double a = alpha(t), best = lacks(t) * C(t) * size;
+    largest = std::max(largest, std::abs(a - best) + 4.0 * EPS * (std::abs(a) + std::abs(best)));
+  }
+  return 0.5 * largest * largest / (C(start) * size);
+}
+
+// The same above it: a convex function of t and a product of linear ones.
+inline double squared_above(LineOf alpha, LineOf lacks, LineOf C, double size, double start,
+                            double stop) {
+  double square = 0.0, product = 0.0;
+  const double middle = middle_of(alpha, {-lacks.value, -lacks.slope}, start, stop);
+  for (const double t : {start, stop, middle}) {
+    const double a = std::max(alpha(t), 0.0);
+    square = std::max(square, a * a / C(t));
+    product = std::max(product, -a * lacks(t));
+  }
+  return 0.5 * square / size + product;
+}
+
+// Sum of bounds on kappa_i of squared hinges over [ta, tb]; sizes are 1 / shift_i at C = 1.
+//
+// There is one formula for margins below the threshold, and one for margins above it.
+inline double largest_squared_slackness_between(const PointsBetween& p) {
+  const LineOf C{p.C0, p.C1 - p.C0};
+  double total = 0.0;
+  for (int64_t i = 0; i < p.norms.size; ++i) {
+    const LineOf alpha{p.alpha0[i], p.alpha1[i] - p.alpha0[i]};
+    const double middle = p.thresholds[i] - p.margins0[i], slope = p.margins0[i] - p.margins1[i];
+    const double width = p.shift * p.norms[i] + 2.0 * EPS * std::abs(p.thresholds[i]);
+    double best = 0.0;
+    for (const LineOf lacks : {LineOf{middle - width, slope}, LineOf{middle + width, slope}}) {
+      const double crossing = slope != 0.0 ? clip(-lacks.value / slope, p.ta, p.tb) : p.ta;
+      const double ends[] = {p.ta, crossing, p.tb};
+      for (int part = 0; part < 2; ++part) {
+        const double start = ends[part], stop = ends[part + 1];
+        const auto bound = lacks(0.5 * (start + stop)) > 0.0 ? squared_below : squared_above;
+        best = std::max(best, bound(alpha, lacks, C, p.sizes[i], start, stop));
+      }
+    }
+    total += best;
+  }
+  return total;
+}
+
+}  // namespace skscreen::svm
