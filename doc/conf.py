@@ -5,7 +5,8 @@ import re
 import zlib
 from pathlib import Path
 
-from PIL import Image, ImageOps
+import matplotlib
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 from sklearn.utils.discovery import all_estimators, all_functions
 
 import skscreen
@@ -192,16 +193,28 @@ def group_parameters(app, what, name, obj, options, lines):
     ]  # fmt: skip
 
 
-def crop_thumbnails(app):
-    """Show figures without their title, and of wide ones, of several panels, the first panels."""
+def make_thumbnails(app):
+    """Show the first panel of a figure below the words of the example's name, in large letters."""
+    bold = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
     for thumbnail in HERE.glob("auto_examples/*/images/thumb/sphx_glr_plot_*_thumb.png"):
-        first = thumbnail.name.replace("_thumb", "_001")
-        if not (thumbnail.parent.parent / first).exists():
+        first = thumbnail.parent.parent / thumbnail.name.replace("_thumb", "_001")
+        if not first.exists():
             continue  # The gallery is not drawn, `make doc-quick`.
-        figure = Image.open(thumbnail.parent.parent / first).convert("RGB")
+        figure = Image.open(first).convert("RGB")
         width, height = figure.size
-        below = figure.crop((0, 26, min(width, int(1.7 * height)), height))
-        ImageOps.pad(below, (400, 280), Image.Resampling.LANCZOS, color="white").save(thumbnail)
+        # Without the title of the figure; of several panels the first.
+        panel = figure.crop((0, 30, min(width, int(1.5 * height)), height))
+        picture = Image.new("RGB", (400, 280), "white")
+        picture.paste(
+            ImageOps.pad(panel, (400, 226), Image.Resampling.LANCZOS, color="white"), (0, 54)
+        )
+        words = thumbnail.name.removeprefix("sphx_glr_plot_").removesuffix("_thumb.png")
+        words, size = words.replace("_", " "), 40
+        draw = ImageDraw.Draw(picture)
+        while draw.textlength(words, ImageFont.truetype(bold, size)) > 388:
+            size -= 2
+        draw.text((6, 27), words, "#0072B2", ImageFont.truetype(bold, size), anchor="lm")
+        picture.save(thumbnail)
 
 
 def skip_fields(app, what, name, obj, skip, options):
@@ -211,7 +224,7 @@ def skip_fields(app, what, name, obj, skip, options):
 
 def setup(app):
     # After the gallery is made.
-    app.connect("builder-inited", crop_thumbnails, priority=900)
+    app.connect("builder-inited", make_thumbnails, priority=900)
     app.connect("autodoc-skip-member", skip_fields)
     # Before numpydoc, which reads the sections.
     app.connect("autodoc-process-docstring", group_parameters, priority=100)
