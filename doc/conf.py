@@ -203,7 +203,7 @@ def make_thumbnails(app):
         figure = Image.open(first).convert("RGB")
         width, height = figure.size
         # Without the title of the figure; of several panels the first.
-        panel = figure.crop((0, 30, min(width, int(1.5 * height)), height))
+        panel = figure.crop((0, 30, width if width < 1.9 * height else int(1.07 * height), height))
         picture = Image.new("RGB", (400, 280), "white")
         picture.paste(
             ImageOps.pad(panel, (400, 226), Image.Resampling.LANCZOS, color="white"), (0, 54)
