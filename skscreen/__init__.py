@@ -1,5 +1,7 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
+from skscreen.answers.answers import Answers, concat_answers
+from skscreen.answers.read import read_answers
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.difference_scaling import DifferenceScaling
 from skscreen.embedding.estimator import OrdinalEmbedding
@@ -30,6 +32,7 @@ from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
 __all__ = [
+    "Answers",
     "ChainCRF",
     "DifferenceScaling",
     "KernelChainClassifier",
@@ -49,9 +52,11 @@ __all__ = [
     "ScreenedSVRCV",
     "SequenceTransformer",
     "Store",
+    "concat_answers",
     "embedding_dimension_test",
     "next_queries",
     "project_box_equality",
+    "read_answers",
     "rtlm_path",
     "screen_samples",
     "screen_triplets",

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from skscreen import concat_answers, read_answers
 from skscreen.datasets import load_eurodist, make_triplets
 from skscreen.preprocessing import (
     triplets_from_mostcentral,
@@ -109,4 +110,46 @@ def fuzz_made(inputs: Inputs) -> None:
     expect(load_eurodist().distances.shape == (21, 21), "load_eurodist")
 
 
-TARGETS = {"preprocessing": fuzz_preprocessing, "make_triplets": fuzz_made}
+def fuzz_reading(inputs: Inputs) -> None:
+    inputs.spoil("X", "columns", "kind", "chosen", "response", "asked", "ranked", "objects",
+                 "groups", "weights", "missing")  # fmt: skip
+    n, width = inputs.count(1, 8), inputs.count(2, 6)
+    X, _ = trials(inputs, n, width)
+    kinds = {2: ("paired",), 3: ("triplets", "oddoneout", "mostcentral", "choices"),
+             4: ("quadruplets", "choices")}.get(width, ("choices",))  # fmt: skip
+    kind, rng = inputs.pick(*kinds), inputs.rng()
+    first = 1 if kind in ("triplets", "choices") else 0
+    options = [0, 2] if kind == "quadruplets" else list(range(first, width))
+    place = rng.choice(options, size=n)
+    chosen, response = inputs.pick(
+        (place, "position"), (place, {k: k for k in options}), (rng.choice([1, -1], n), "sign"),
+        (rng.integers(3, size=(n, len(options))), "count"), (place.tolist(), "object"),
+        ([place, place[::-1]], "position"), (None, "object"),
+    )  # fmt: skip
+    valid = {
+        "columns": (None, list(range(width))), "kind": (kind,), "chosen": (chosen,),
+        "response": (response,), "asked": ("similar", "different"), "ranked": (False, True),
+        "objects": (None, range(width + 3)), "groups": (None, rng.integers(2, size=n)),
+        "weights": (None, rng.random(n)), "missing": ((), [None], [0, "x"]),
+    }  # fmt: skip
+    options = {name: inputs.junk(name, inputs.pick(*values)) for name, values in valid.items()}
+    done = call(read_answers, X, **options)
+    if done.error is not None:
+        return
+    answers = done.result
+    expect(len(answers) + len(answers.left_out) == n, "every row is an answer or left out")
+    expect(np.all(answers.rows >= 0) and answers.rows.max() < len(answers.objects), "places")
+    expect(repr(answers).count("\n") == 2, "three lines")
+    both = call(concat_answers, [answers, answers[::-1]], must_work=True).result
+    expect(len(both) == 2 * len(answers), "trials of both")
+    call(
+        answers.__getitem__,
+        inputs.pick([0, -1], np.ones(len(answers), dtype=bool), slice(1, None), 0, "x"),
+    )
+
+
+TARGETS = {
+    "read_answers": fuzz_reading,
+    "preprocessing": fuzz_preprocessing,
+    "make_triplets": fuzz_made,
+}

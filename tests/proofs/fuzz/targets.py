@@ -29,6 +29,7 @@ COVERS = {
     "embedding_dimension_test": {
         "embedding_dimension_test", "DimensionTestDisplay",
     },
+    "read_answers": {"read_answers", "concat_answers", "Answers"},
     "make_triplets": {"make_triplets", "load_eurodist"},
     "preprocessing": {
         "triplets_from_oddoneout", "triplets_from_mostcentral", "triplets_from_multiselect",

@@ -1,0 +1,1 @@
+"""Answers about distances: what a table is said to hold, read into one object."""

@@ -1,0 +1,155 @@
+"""What an estimator is given: answers, or an array in one strict form."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
+
+from skscreen.answers.answers import OPPOSITE, Answers
+from skscreen.answers.read import read_answers
+from skscreen.answers.table import frame_of
+from skscreen.core.inputs import refuse_masked
+
+# The odd one to the end, by its place.
+_ODD_LAST = np.array([[1, 2, 0], [0, 2, 1], [0, 1, 2]])
+
+
+class Given(NamedTuple):
+    """Answers, and the trials as the user counts them."""
+
+    answers: Answers
+    n_trials: int
+    # (n_trials,), bool: which rows of an array hold an answer; None where all trials do.
+    kept: np.ndarray | None = None
+
+    def weights(self, sample_weight: Any) -> np.ndarray | None:
+        """Return the weights of rows times those of trials; None where all are one."""
+        weights = self.answers.weights
+        if sample_weight is None:
+            return weights
+        given = _check_sample_weight(
+            sample_weight, range(self.n_trials), dtype=np.float64, ensure_non_negative=True
+        )
+        if self.kept is not None:
+            given = given[self.kept]
+        given = given[self.answers.trials]
+        with np.errstate(over="ignore"):
+            weights = given if weights is None else weights * given
+        if not weights.any():
+            raise ValueError("sample_weight must not be zero for all answers.")
+        if not weights.sum() < np.inf:
+            raise ValueError("sample_weight must have a finite sum.")
+        return weights
+
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """Return the least of some whole numbers of the rows for each trial, 0 without a row."""
+        found = np.full(len(self.answers), np.iinfo(np.int64).max)
+        np.minimum.at(found, self.answers.trials, values)
+        if self.kept is None:
+            return found
+        of_trials = np.zeros(self.n_trials, dtype=np.int64)
+        of_trials[self.kept] = found
+        return of_trials
+
+
+def given_answers(
+    X: Any, y: Any = None, *, kinds: tuple[str, ...], arrays: tuple[str, ...] | None = None,
+    name: str = "X",
+) -> Given:  # fmt: skip
+    """Return answers of one of `kinds`; arrays may be of one of `arrays`, by default of `kinds`."""
+    if isinstance(X, Answers):
+        if y is not None:
+            raise ValueError("y must be None with Answers, which say what was answered.")
+        if X.kind not in kinds:
+            raise ValueError(f"{name} must be answers of kind {' or '.join(kinds)}, got {X.kind}.")
+        if not len(X.rows):
+            raise ValueError(f"{name} must have at least one answer.")
+        return Given(X, len(X))
+    rows = _rows(X, name)
+    widths = {4 if kind == "quadruplets" else 3: kind for kind in arrays or kinds}
+    if rows.shape[1] not in widths:
+        raise ValueError(
+            f"{name} must have {' or '.join(map(str, widths))} columns of objects, "
+            f"{' or '.join(widths.values())}, got {rows.shape[1]} feature(s), shape {rows.shape}."
+        )
+    kind = widths[rows.shape[1]]
+    if kind == "oddoneout":
+        rows = np.take_along_axis(rows, _ODD_LAST[_places(y, len(rows))], axis=1)
+    elif y is not None:
+        rows = np.where(_signs(y, len(rows))[:, None], rows, rows[:, OPPOSITE[kind]])
+    answers = read_answers(rows, kind=kind, chosen=2 if kind == "oddoneout" else None)
+    if not len(answers.left_out):
+        return Given(answers, len(rows))
+    kept = np.ones(len(rows), dtype=bool)
+    kept[answers.left_out] = False
+    return Given(answers, len(rows), kept)
+
+
+def places_of(answers: Answers, objects: np.ndarray, name: str = "X") -> np.ndarray:
+    """Return the rows of answers by places in other objects, which are matched by name."""
+    if answers.objects is objects or (
+        answers.objects.dtype == objects.dtype and np.array_equal(answers.objects, objects)
+    ):
+        return answers.rows
+    place = {known: k for k, known in enumerate(objects.tolist())}
+    table = np.array([place.get(known, -1) for known in answers.objects.tolist()], dtype=np.int32)
+    rows = table[answers.rows]
+    if rows.min(initial=0) < 0:
+        row, k = np.argwhere(rows < 0)[0]
+        raise ValueError(
+            f"{name} has the object {answers.objects.tolist()[answers.rows[row, k]]!r} in trial "
+            f"{answers.trials[row]}, which is none of the {len(objects)} objects of the fit."
+        )
+    return rows
+
+
+def _rows(X: Any, name: str) -> np.ndarray:
+    """Return the rows of an array of names."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "iu" and X.size:
+        return X
+    if frame_of(X) is not None:
+        raise TypeError(
+            f"{name} must be Answers or an array, got a frame: read_answers reads the columns that "
+            "it is told."
+        )
+    refuse_masked(X, name)
+    return check_array(X, dtype=None, input_name=name)
+
+
+def _signs(y: Any, n_rows: int) -> np.ndarray:
+    """Return whether each answer is as its row says."""
+    values = _one_each(y, n_rows)
+    if values.dtype.kind == "b":
+        return values
+    wrong = ~np.isin(values, (1, -1)) if values.dtype.kind in "iuf" else np.ones(n_rows, dtype=bool)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"y must be booleans, or 1 and -1, got {values[row]!r} in row {row}. Unknown label "
+            "type: read_answers reads other codes."
+        )
+    return values > 0
+
+
+def _places(y: Any, n_rows: int) -> np.ndarray:
+    """Return the place of the odd one in each row."""
+    if y is None:
+        raise ValueError("y must say which column of X holds the odd one, 0, 1 or 2, got None.")
+    values = _one_each(y, n_rows)
+    whole = values.dtype.kind in "iuf"
+    wrong = ~np.isin(values, (0, 1, 2)) if whole else np.ones(n_rows, dtype=bool)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"y must be the place of the odd one, got {values[row]!r} in row {row}.")
+    return values.astype(np.int64)
+
+
+def _one_each(y: Any, n_rows: int) -> np.ndarray:
+    refuse_masked(y, "y")
+    values = column_or_1d(y, warn=True)
+    if len(values) != n_rows:
+        raise ValueError(
+            f"y must have a value for each of the {n_rows} rows of X, got {len(values)}."
+        )
+    return values
