@@ -3,17 +3,34 @@
 With beta_i = y_i alpha_i labels vanish from the dual,
 
     max  sum_i (target_i beta_i - shift_i/2 beta_i^2) - 1/2 beta' K beta,
-    low_i <= beta_i <= high_i,   [sum beta = 0],
+    low_i <= beta_i <= high_i,   [sum_{i in g} beta_i = T_g],
 
 target_i = y_i t_i with the threshold t_i of the loss (1 for a hinge), [low, high] = [0, C_i] for
 y_i = 1 and [-C_i, 0] for y_i = -1. With slopes g_i = target_i - f_i - b, f = K beta, the loss of a
 sample is that of the best beta_i in its box, best_i g_i - shift_i/2 best_i^2, and what it adds to
 the duality gap is what its beta_i lacks to that.
+
+A free intercept is the multiplier of a sum: of all samples, T = 0, in classification and
+regression at a C. The problems at a nu (Schölkopf et al. 2000, 2001) prescribe other sums, of all
+samples or of two groups with an intercept b_g each; their primal value is
+
+    P(w, b) = 1/2 |w|^2 + sum_i losses_i + sum_g b_g T_g,
+
+which may be negative. 1/2 |w|^2 and the losses alone are the primal value of the problem with these
+b_g held fixed, that of a C-SVC or SVR with the same solution, whose gap is the same: that is what a
+relative gap is relative to.
+
+References
+----------
+B. Schölkopf, A. J. Smola, R. C. Williamson, P. L. Bartlett (2000). New support vector algorithms.
+Neural Computation 12.
+B. Schölkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson (2001). Estimating the
+support of a high-dimensional distribution. Neural Computation 13.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,53 +40,108 @@ from skscreen.samples.losses import SampleLosses
 
 @dataclass(frozen=True)
 class View:
-    """The best intercept, slopes with it, duality gap, primal value and losses of a point."""
+    """The best intercepts, slopes with them, duality gap, primal value and losses of a point.
 
-    b: float
+    The primal value is that with the intercepts held fixed; P is `lifted` larger.
+    """
+
+    b: Any  # a float, or an array with that of each group
     slopes: np.ndarray
     gap: float
     primal: float
     losses: float
+    lifted: float = 0.0
+
+    @property
+    def dual(self) -> float:
+        """The dual value, which never falls."""
+        return self.primal + self.lifted - self.gap
+
+
+# Of a single group with a free intercept.
+_ZERO = np.zeros(1)
+_ONE_GROUP = np.empty(0, np.int8)
+
+
+# Squared length of w, over that of a sum of vectors of one direction, from which on w is 0.
+_VANISHED = 1e-12
+
+
+class VanishedError(ValueError):
+    """The solution is w = 0, which tells no sample from another."""
+
+
+class Sums(NamedTuple):
+    """What beta of each group of samples sum to; the groups (n,), see `Box`."""
+
+    totals: np.ndarray
+    group: np.ndarray = _ONE_GROUP
 
 
 class Box(NamedTuple):
-    """Targets, bounds and shifts (m,) of some samples, as compiled loops take them."""
+    """Targets, bounds and shifts (m,) of some samples, as compiled loops take them.
+
+    With shifts there is one group, whose beta sum to zero.
+    """
 
     target: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    free: bool  # whether there is a free intercept
+    free: bool  # whether there is a free intercept, or one for each group
     shifts: np.ndarray = np.empty(0)  # none of hinges; else all positive, and bounds infinite
-    outer_sum: float = 0.0  # sum of beta over samples that do not take part; 0 with shifts
+    sums: np.ndarray = _ZERO  # what beta of each group of these samples sum to, if b is free
+    group: np.ndarray = _ONE_GROUP  # the group, 0 or 1, of each sample; empty: all are of one
 
     @classmethod
-    def of(cls, losses: SampleLosses, y: np.ndarray, free: bool) -> "Box":
-        """Return the problem of some losses of labelled samples."""
+    def of(
+        cls, losses: SampleLosses, y: np.ndarray, free: bool, sums: "Sums | None" = None
+    ) -> "Box":
+        """Return the problem of some losses of labelled samples, with the sum zero or others."""
         ends = y * losses.caps
         # A sample without loss may have any shift.
         shifts = np.where(losses.caps > 0.0, losses.shifts, 1.0) if losses.smooth else np.empty(0)
         target = y * losses.thresholds
-        return cls(target, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free, shifts)
+        known = () if sums is None else (sums.totals, sums.group)
+        return cls(target, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free, shifts, *known)
 
-    def take(self, index: np.ndarray, outer_sum: float) -> "Box":
-        """Return the problem on some of the samples."""
+    def take(self, index: np.ndarray, beta: np.ndarray | None = None) -> "Box":
+        """Return the problem on some of the samples, the others of a point `beta` held fixed."""
         target, low, high = (part[index] for part in (self.target, self.low, self.high))
-        shifts = self.shifts[index] if self.shifts.size else self.shifts
-        return Box(target, low, high, self.free, shifts, outer_sum)
+        shifts, group = (part[index] if part.size else part for part in (self.shifts, self.group))
+        sums = self.sums
+        if beta is not None and self.free:
+            rest = self.sums_of(beta) - self._replace(group=group).sums_of(beta[index])
+            sums = sums - rest
+        return Box(target, low, high, self.free, shifts, sums, group)
+
+    def sums_of(self, beta: np.ndarray) -> np.ndarray:
+        """Return the sum of beta in each group."""
+        if not self.group.size:
+            return np.array([beta.sum()])
+        return np.bincount(self.group, beta, minlength=self.sums.size)
+
+    def of_samples(self, b: float | np.ndarray) -> float | np.ndarray:
+        """Return the intercept of each sample, or the one of all."""
+        return b[self.group] if isinstance(b, np.ndarray) else b
+
+    def _seen(self, slopes, first: float, second: float, gap, primal, losses) -> View:
+        """Return what compiled loops have found as a view."""
+        b = np.array([first, second]) if self.group.size else first
+        lifted = float(np.sum(b * self.sums)) if self.free and self.sums.any() else 0.0
+        return View(b, slopes, gap, primal, losses, lifted)
 
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
         slopes = np.empty(beta.size)
-        b, *values = loops.view(self, beta, f, slopes)
-        return View(b, slopes, *values)
+        return self._seen(slopes, *loops.view(self, beta, f, slopes))
 
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
         """Return the largest gap for scores within errors; what samples and errors add, (m,)."""
         slopes, parts, losses = np.empty((3, beta.size))
-        b, *values = loops.certify(self, beta, f, errors, slopes, parts, losses)
-        return View(b, slopes, *values), parts, losses
+        found = loops.certify(self, beta, f, errors, slopes, parts, losses)
+        return self._seen(slopes, *found), parts, losses
 
     # Where a primal value overflows there is no gap.
     @np.errstate(over="ignore", invalid="ignore")
@@ -77,7 +149,7 @@ class Box(NamedTuple):
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[float, View] | None:
         """Return a factor that brings scores, within errors, to their targets; the view there."""
-        factor, b, *values = loops.stretch(self, beta, f, errors)
+        factor, b, _, *values = loops.stretch(self, beta, f, errors)
         return (factor, View(b, self.target - factor * f - b, *values)) if factor else None
 
     # Weights far from the solution may have losses that overflow.
@@ -89,13 +161,33 @@ class Box(NamedTuple):
         best = self.best(g)
         return best * (g - 0.5 * self.shifts * best)
 
+    def filled(self, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Return a point with the prescribed sums: samples move by the size of their slopes."""
+        # To share what is missing among all samples would free all of them.
+        beta, missing = np.array(beta), self.sums - self.sums_of(beta)
+        for k, total in enumerate(missing):
+            part = np.flatnonzero(self.group == k) if self.group.size else np.arange(beta.size)
+            order = part[np.argsort(-slopes[part] if total > 0.0 else slopes[part])]
+            ends = self.high if total > 0.0 else self.low
+            room = np.abs(ends[order] - beta[order])
+            before = np.cumsum(room) - room
+            beta[order] += np.sign(total) * np.clip(abs(total) - before, 0.0, room)
+        return self.balanced(np.clip(beta, self.low, self.high))
+
+    def check_length(self, square: float, beta: np.ndarray, lengths: np.ndarray) -> None:
+        """Refuse a feasible point of w = 0, of length `square`, where sums alone keep it from 0."""
+        if self.sums.any() and not self.target.any():
+            size = float(np.abs(beta) @ lengths)
+            if square <= _VANISHED * size * size:
+                raise VanishedError
+
     def best(self, g: np.ndarray) -> np.ndarray:
         """Return the beta that belong to slopes, of losses with shifts."""
         return np.clip(g / self.shifts, self.low, self.high)
 
     def balanced(self, beta: np.ndarray) -> np.ndarray:
-        """Return a point of the box whose sum is zero, up to rounding errors, if b is free."""
-        if not self.free or beta.sum() == 0.0:
+        """Return a point of the box with the prescribed sums, up to rounding errors."""
+        if not self.free or np.array_equal(self.sums_of(beta), self.sums):
             return beta
         beta = np.array(beta)
         loops.balance(self, beta)

@@ -13,7 +13,8 @@ using Reals = Array<const double>;
 namespace nanobind::detail {
 
 template <>
-struct type_caster<Box> : struct_caster<Box, Reals, Reals, Reals, bool, Reals, double> {};
+struct type_caster<Box>
+    : struct_caster<Box, Reals, Reals, Reals, bool, Reals, Reals, Array<const int8_t>> {};
 template <class T>
 struct type_caster<PairValues<T>>
     : struct_caster<PairValues<T>, Matrix<const T>, Matrix<const T>, Matrix<const T>, double> {};
@@ -36,13 +37,20 @@ static void bind_values(nb::module_& m) {
         return Smo<T>(K, diagonal, low, high, beta, g).without_offset(eps, steps);
       },
       ReleaseGIL());
+  m.def(
+      "pairs_in_groups",
+      [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
+         Array<double> g, Array<const int8_t> group, double eps, int64_t steps) {
+        return Smo<T>(K, diagonal, low, high, beta, g).in_groups(group, eps, steps);
+      },
+      ReleaseGIL());
   m.def("newton_system", &newton_system<T>, ReleaseGIL());
   m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
   m.def("improve_pair", &improve_pair<T>, ReleaseGIL());
 }
 
 static auto values_of(const View& found) {
-  return std::make_tuple(found.b, found.gap, found.primal, found.losses);
+  return std::make_tuple(found.b[0], found.b[1], found.gap, found.primal, found.losses);
 }
 
 // The certificate of points.

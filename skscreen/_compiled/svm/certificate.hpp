@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -18,15 +19,33 @@ constexpr double UNSURE = 0.1;
 // Largest factor by which a point is scaled up to its margin.
 constexpr double STRETCHED = 2.0;
 
-// Targets and bounds of samples, whether there is a free intercept, shifts (none for hinges), and
-// the sum of beta over samples that do not take part.
+// Largest number of groups of samples, each with an intercept of its own.
+constexpr int GROUPS = 2;
+
+// Intercepts of the groups.
+using Intercepts = std::array<double, GROUPS>;
+
+// Targets and bounds of samples, whether there are free intercepts, shifts (none for hinges), what
+// beta of each group sums to (0 if not given), and the groups (none where all samples are one).
 struct Box {
   Array<const double> target, low, high;
   bool free;
   Array<const double> shifts;
-  double outer_sum = 0.0;
+  Array<const double> sums{};
+  Array<const int8_t> group{};
 
   int64_t size() const { return target.size; }
+  int groups() const { return (int)std::max<int64_t>(sums.size, 1); }
+  double sum(int g) const { return sums.size > g ? sums[g] : 0.0; }
+  bool is_in(int64_t k, int g) const { return group.size == 0 || group[k] == g; }
+  double intercept(const Intercepts& b, int64_t k) const { return b[group.size ? group[k] : 0]; }
+  // What prescribed sums add to the primal value.
+  double lifted(const Intercepts& b) const {
+    double out = 0.0;
+    for (int g = 0; free && g < groups(); ++g)
+      if (sum(g) != 0.0) out += b[g] * sum(g);
+    return out;
+  }
   bool smooth() const { return shifts.size > 0; }
   bool exists(int64_t k) const { return low[k] < high[k]; }
   double sign(int64_t k) const { return low[k] < 0.0 ? -1.0 : 1.0; }
@@ -62,19 +81,26 @@ struct Box {
   }
 };
 
+// The primal value is that with the intercepts held fixed, 1/2 |w|^2 and `losses`: with prescribed
+// sums the value with free ones, which has the same gap, may be negative.
 struct View {
-  double b, gap, primal, losses;  // the last is what losses are of the primal value
+  Intercepts b;
+  double gap, primal, losses;
 };
 
-// The b that minimises the primal for slopes g without it: a weighted quantile, or a root.
-inline double best_intercept(const Box& box, Array<const double> g) {
+// The b of a group that minimises the primal for slopes g without it: a weighted quantile, or a
+// root.
+inline double best_intercept(const Box& box, Array<const double> g, int place) {
   std::vector<double> kinks, weights, signs;
   for (auto* part : {&kinks, &weights, &signs}) part->reserve(box.size());
-  double level = box.outer_sum;
+  const bool whole = box.group.size == 0;
+  double level = -box.sum(place);
   for (int64_t k = 0; k < box.size(); ++k) {
+    if (!box.is_in(k, place)) continue;
     if (!box.smooth()) {
       level += box.high[k];
       weights.push_back(box.high[k] - box.low[k]);
+      if (!whole) kinks.push_back(g[k]);
     } else if (box.exists(k)) {
       kinks.push_back(g[k]);
       weights.push_back(1.0 / box.shifts[k]);
@@ -84,7 +110,8 @@ inline double best_intercept(const Box& box, Array<const double> g) {
   const Array<const double> w{weights.data(), (int64_t)weights.size()};
   std::pair<double, double> ends{0.0, 0.0};
   if (!box.smooth()) {
-    ends = samples::best_intercepts(g, w, level);
+    ends =
+        samples::best_intercepts(whole ? g : Array<const double>{kinks.data(), w.size}, w, level);
   } else if (w.size > 0) {
     const Array<const double> at{kinks.data(), w.size}, y{signs.data(), w.size};
     ends = {samples::balancing_intercept(at, w, y, 1.0),
@@ -93,18 +120,25 @@ inline double best_intercept(const Box& box, Array<const double> g) {
   return 0.5 * ends.first + 0.5 * ends.second;
 }
 
-// The best intercept, gap and primal value of a point with slopes g, all without errors.
+inline Intercepts best_intercepts_of(const Box& box, Array<const double> g) {
+  Intercepts b{};
+  for (int place = 0; box.free && place < box.groups(); ++place)
+    b[place] = best_intercept(box, g, place);
+  return b;
+}
+
+// The best intercepts, gap and primal value of a point with slopes g, all without errors.
 inline View view(const Box& box, Array<const double> beta, Array<const double> g) {
-  const double b = box.free ? best_intercept(box, g) : 0.0;
+  const Intercepts b = best_intercepts_of(box, g);
   double gap = 0.0, both = 0.0, losses = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
-    const double loss = box.loss(k, g[k] - b, 0.0);
-    gap += box.slackness(k, beta[k], g[k] - b, 0.0);
+    const double slope = g[k] - box.intercept(b, k), loss = box.loss(k, slope, 0.0);
+    gap += box.slackness(k, beta[k], slope, 0.0);
     both += box.gain(k, beta[k]) + loss;
     losses += loss;
   }
-  // P - D is the gap, and P + D what the losses and beta alone make it.
-  const double primal = 0.5 * (both + gap);
+  // P - D is the gap, and P + D what the losses, beta and the intercepts alone make it.
+  const double primal = 0.5 * (both + gap - box.lifted(b));
   return {b, primal < INF ? gap : NAN, primal, losses};
 }
 
@@ -113,7 +147,7 @@ inline View view_of_scores(const Box& box, Array<const double> beta, Array<const
                            Array<double> slopes) {
   for (int64_t k = 0; k < beta.size; ++k) slopes[k] = box.target[k] - f[k];
   const View found = view(box, beta, slopes);
-  for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= found.b;
+  for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= box.intercept(found.b, k);
   return found;
 }
 
@@ -123,16 +157,17 @@ SKSCREEN_INLINE double lost(double a, double b, double found) {
   return (a - (found - back)) - (b + back);
 }
 
-// The certificate at an intercept b for scores f within errors, with the largest gap they allow.
+// The certificate at intercepts b for scores f within errors, with the largest gap they allow.
 //
 // `parts` become the largest contributions of samples to the gap, `losses` what their errors add to
 // their losses. The uncertainty of the primal value is added to the gap, which is above it where
 // hardly anything is known.
 inline View certify_at(const Box& box, Array<const double> beta, Array<const double> f,
-                       Array<const double> errors, double b, Array<double> parts,
-                       Array<double> losses) {
+                       Array<const double> errors, const Intercepts& intercepts,
+                       Array<double> parts, Array<double> losses) {
   double gap = 0.0, known = 0.0, both = 0.0, unsure = 0.0, total = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
+    const double b = box.intercept(intercepts, k);
     const double raw = box.target[k] - f[k], slope = raw - b;
     const double error =
         errors[k] + std::abs(lost(box.target[k], f[k], raw)) + std::abs(lost(raw, b, slope));
@@ -143,23 +178,23 @@ inline View certify_at(const Box& box, Array<const double> beta, Array<const dou
     gap += parts[k] = box.slackness(k, beta[k], slope, error);
     unsure += losses[k] = box.loss(k, slope, error) - loss;
   }
-  const double primal = 0.5 * (both + known);
-  if (!(primal < INF)) return {b, NAN, primal, total};
+  const double primal = 0.5 * (both + known - box.lifted(intercepts));
+  if (!(primal < INF)) return {intercepts, NAN, primal, total};
   unsure = 0.5 * (unsure + gap - known);
   if (unsure > UNSURE * primal)
     gap += unsure + primal;
   else if (unsure > 0.0)
     gap /= 1.0 - unsure / primal;
-  return {b, gap, primal, total};
+  return {intercepts, gap, primal, total};
 }
 
-// The same at the best intercept for these scores; `slopes` become those with it.
+// The same at the best intercepts for these scores; `slopes` become those with them.
 inline View certify(const Box& box, Array<const double> beta, Array<const double> f,
                     Array<const double> errors, Array<double> slopes, Array<double> parts,
                     Array<double> losses) {
   for (int64_t k = 0; k < beta.size; ++k) slopes[k] = box.target[k] - f[k];
-  const double b = box.free ? best_intercept(box, slopes) : 0.0;
-  for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= b;
+  const Intercepts b = best_intercepts_of(box, slopes);
+  for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= box.intercept(b, k);
   return certify_at(box, beta, f, errors, b, parts, losses);
 }
 
@@ -167,12 +202,13 @@ inline View certify(const Box& box, Array<const double> beta, Array<const double
 //
 // Returns the factor and the certificate of the scaled point, if it is within its bounds; factor 0
 // where there is none. With a huge C, or without one, a score that is short by a rounding error
-// costs more than the tolerance, while a slightly longer vector costs nothing.
+// costs more than the tolerance, while a slightly longer vector costs nothing. Prescribed sums fix
+// the length.
 inline std::pair<double, View> stretch(const Box& box, Array<const double> beta,
                                        Array<const double> f, Array<const double> errors) {
   const int64_t n = beta.size;
-  const std::pair<double, View> none{0.0, {0.0, INF, 0.0, 0.0}};
-  if (box.smooth()) return none;
+  const std::pair<double, View> none{0.0, {{}, INF, 0.0, 0.0}};
+  if (box.smooth() || box.groups() > 1 || box.sum(0) != 0.0) return none;
   double b = 0.0, lowest = INF, highest = -INF, factor = 0.0;
   if (box.free) {
     for (int64_t k = 0; k < n; ++k) {
@@ -200,47 +236,57 @@ inline std::pair<double, View> stretch(const Box& box, Array<const double> beta,
   const Array<double> point{scaled.data(), 3 * n}, rest{ignored.data(), 2 * n};
   return {factor,
           certify_at(box, point.slice(0, n), point.slice(n, 2 * n), point.slice(2 * n, 3 * n),
-                     factor * b, rest.slice(0, n), rest.slice(n, 2 * n))};
+                     {factor * b}, rest.slice(0, n), rest.slice(n, 2 * n))};
 }
 
-// Take `excess` off the sum of beta: of all samples inside their bounds, in proportion to their
-// room; if that is too little, the larger side is scaled down, which frees no sample at 0.
-inline void spread(const Box& box, double excess, Array<double> beta) {
+// Take `excess` off the sum of beta in a group: of all samples inside their bounds, in proportion
+// to their room; if that is too little, the larger side is scaled down, which frees no sample at 0,
+// or towards a sum that is not 0 all go a part of the way to the bound ahead.
+inline void spread(const Box& box, int group, double excess, Array<double> beta) {
+  const bool vanishes = box.sum(group) == 0.0;
   const auto inside = [&](int64_t k) {
     return std::max(std::min(beta[k] - box.low[k], box.high[k] - beta[k]), 0.0);
   };
-  const auto larger = [&](int64_t k) { return std::max(excess > 0.0 ? beta[k] : -beta[k], 0.0); };
+  const auto larger = [&](int64_t k) {
+    if (vanishes) return std::max(excess > 0.0 ? beta[k] : -beta[k], 0.0);
+    return std::max(excess > 0.0 ? beta[k] - box.low[k] : box.high[k] - beta[k], 0.0);
+  };
   double room = 0.0, total = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
+    if (!box.is_in(k, group)) continue;
     room += inside(k);
     total += larger(k);
   }
   const bool few = std::abs(excess) > room;
   for (int64_t k = 0; k < beta.size; ++k) {
+    if (!box.is_in(k, group)) continue;
     const double share = few ? larger(k) / total : inside(k) / room;
     if (share > 0.0)
       beta[k] = std::min(std::max(beta[k] - share * excess, box.low[k]), box.high[k]);
   }
 }
 
-// Make the sum of beta zero, up to rounding errors; samples stay at their bounds if possible.
-inline void balance(const Box& box, Array<double> beta) {
+// Give the beta of a group their sum, up to rounding errors; samples stay at their bounds if
+// possible.
+inline void balance_group(const Box& box, int group, Array<double> beta) {
+  const double sum = box.sum(group);
   for (int64_t round = 0; round < beta.size; ++round) {
-    double excess = 0.0, size = 0.0, most = 0.0;
+    double excess = -sum, size = 0.0, most = 0.0;
     for (int64_t k = 0; k < beta.size; ++k) {
+      if (!box.is_in(k, group)) continue;
       excess += beta[k];
       size += std::abs(beta[k]);
     }
     if (excess == 0.0) return;
-    if (std::abs(excess) > EPS * beta.size * size && round < 2) {
-      spread(box, excess, beta);
+    if (std::abs(excess) > EPS * beta.size * std::max(size, std::abs(sum)) && round < 2) {
+      spread(box, group, excess, beta);
       continue;
     }
     // What is left are rounding errors: where there is most room.
     int64_t best = 0;
     for (int64_t k = 0; k < beta.size; ++k) {
       const double space = excess > 0.0 ? beta[k] - box.low[k] : box.high[k] - beta[k];
-      if (beta[k] < box.high[k] && beta[k] > box.low[k] && space > most) {
+      if (beta[k] < box.high[k] && beta[k] > box.low[k] && space > most && box.is_in(k, group)) {
         most = space;
         best = k;
       }
@@ -249,6 +295,10 @@ inline void balance(const Box& box, Array<double> beta) {
     beta[best] = std::min(std::max(beta[best] - excess, box.low[best]), box.high[best]);
     if (std::abs(excess) < most) return;
   }
+}
+
+inline void balance(const Box& box, Array<double> beta) {
+  for (int group = 0; group < box.groups(); ++group) balance_group(box, group, beta);
 }
 
 }  // namespace skscreen::svm

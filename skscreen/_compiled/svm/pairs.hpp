@@ -173,14 +173,14 @@ class PairSolver {
     if (fresh && !whole && n > 4 * FIRST) taken = look(steps);
     // While no sample has a rank all are in the set.
     if (fresh || whole) begin();
-    if (fresh) taken += solve_set(view(box, beta, g).b, ROUGH, steps - taken);
+    if (fresh) taken += solve_set(view(box, beta, g).b[0], ROUGH, steps - taken);
     double width = 0.0;
     for (int64_t k = 0; k < n; ++k) width += box.high[k] - box.low[k];
     for (int round = 0; round < ROUNDS; ++round) {
       const View now = view(box, beta, g);
       if (now.gap <= tol * now.primal || now.gap > STALLED * before || taken >= steps) break;
       before = now.gap;
-      auto [worst, weight] = rank(now.b);
+      auto [worst, weight] = rank(now.b[0]);
       // More samples may be free in the end; of all samples in the set not many.
       weight = std::max(weight, whole ? TINY : 0.1 * width * std::max(size_, SMO_LANES) / n);
       const double enough = std::max(SHARE * tol * now.primal / weight, whole ? 0.0 : LEFT * worst);
@@ -189,7 +189,7 @@ class PairSolver {
         std::fill(inside_.begin(), inside_.end(), 0);
         begin();
       }
-      taken += solve_set(now.b, eps, steps - taken);
+      taken += solve_set(now.b[0], eps, steps - taken);
     }
     if (box.free) balance(box, beta);
     return taken;
@@ -256,7 +256,7 @@ class PairSolver {
     for (int64_t k = 0; k < few_second; ++k) rough.W_[few_first + k] = m + k * others / few_second;
     rough.gather(few_first);
     const int64_t taken = rough.solve_set(0.0, ROUGH, steps);
-    const double b = view(box, start, gradient).b;
+    const double b = view(box, start, gradient).b[0];
     for (int64_t k = 0; k < n; ++k) {
       // y (f + b) - 1; samples with small values come first.
       const double slope = slopes[k] - b;

@@ -58,23 +58,59 @@ class Smo {
         falling();
         if (g[i] - g[largest()] <= eps) return step;
       }
-      const T* row = K.row(i).data;
-      pair_gains(row, (float)g[i], d[i]);
-      const int64_t j = largest();
-      if (down[j] < 0.0f || g[i] <= g[j]) return step;
-      const double curvature = std::max<double>(d[i] + d[j] - 2.0 * row[j], LEAST * d[i]);
-      const double room_i = high[i] - beta[i], room_j = beta[j] - low[j];
-      const double move = std::min(std::min((g[i] - g[j]) / curvature, room_i), room_j);
-      beta[i] = move == room_i ? high[i] : beta[i] + move;
-      beta[j] = move == room_j ? low[j] : beta[j] - move;
+      const int64_t j = partner(i);
+      if (j < 0) return step;
+      move_pair(i, j);
       mark(i);
       mark(j);
-      // The part of the diagonal that is not from the kernel.
-      const T* other = K.row(j).data;
-      g[i] -= move * (d[i] - row[i]);
-      g[j] += move * (d[j] - other[j]);
-      shift(row, other, move, -move);
       rising();
+    }
+    return steps;
+  }
+
+  // The same where the sum of beta is kept in each of two groups: pairs are of one group, and the
+  // groups take turns until neither has slopes that differ by more than eps.
+  int64_t in_groups(Array<const int8_t> group, double eps, int64_t steps) {
+    std::vector<float> masks(4 * n);
+    float* const masks_of[2] = {masks.data(), masks.data() + 2 * n};
+    const auto select = [&](int64_t place) {
+      up = masks_of[place];
+      down = up + n;
+    };
+    const auto mark_both = [&](int64_t k) {
+      for (int64_t place = 0; place < 2; ++place) {
+        select(place);
+        if (k < group.size && group[k] == place)
+          mark(k);
+        else
+          up[k] = down[k] = NONE;
+      }
+    };
+    for (int64_t k = 0; k < n; ++k) mark_both(k);
+    bool done[2] = {false, false};
+    int64_t place = 1, looked = 0;
+    for (int64_t step = 0; step < steps; ++step) {
+      int64_t i = -1, j = -1;
+      while (j < 0 && !(done[0] && done[1])) {
+        place = done[1 - place] ? place : 1 - place;
+        select(place);
+        rising();
+        i = largest();
+        bool ends = up[i] < 0.0f;
+        if (!ends && (step - looked >= LOOK || done[1 - place] || step == 0)) {
+          looked = step;
+          falling();
+          ends = g[i] - g[largest()] <= eps;
+        }
+        if (!ends) j = partner(i);
+        done[place] = j < 0;
+      }
+      if (j < 0) return step;
+      move_pair(i, j);
+      mark_both(i);
+      mark_both(j);
+      // How far the other group is now is not known.
+      done[1 - place] = false;
     }
     return steps;
   }
@@ -125,6 +161,28 @@ class Smo {
   void mark(int64_t k) {
     up[k] = beta[k] < high[k] ? 0.0f : NONE;
     down[k] = beta[k] > low[k] ? 0.0f : NONE;
+  }
+
+  // The sample that gains most together with i, or -1.
+  int64_t partner(int64_t i) {
+    pair_gains(K.row(i).data, (float)g[i], d[i]);
+    const int64_t j = largest();
+    return down[j] < 0.0f || g[i] <= g[j] ? -1 : j;
+  }
+
+  // Move i up and j down, to the optimum of both or to a bound.
+  void move_pair(int64_t i, int64_t j) {
+    const T* row = K.row(i).data;
+    const double curvature = std::max<double>(d[i] + d[j] - 2.0 * row[j], LEAST * d[i]);
+    const double room_i = high[i] - beta[i], room_j = beta[j] - low[j];
+    const double move = std::min(std::min((g[i] - g[j]) / curvature, room_i), room_j);
+    beta[i] = move == room_i ? high[i] : beta[i] + move;
+    beta[j] = move == room_j ? low[j] : beta[j] - move;
+    // The part of the diagonal that is not from the kernel.
+    const T* other = K.row(j).data;
+    g[i] -= move * (d[i] - row[i]);
+    g[j] += move * (d[j] - other[j]);
+    shift(row, other, move, -move);
   }
 
   // Measure how far beta_k can rise and fall: not 0 if it can.

@@ -16,10 +16,11 @@ from skscreen.svm.screening.rules import Extremes, decide
 
 @dataclass(frozen=True)
 class HingeTerms:
-    """Best b and decisions; y (n,), or None where there is no b."""
+    """Best b and decisions; y (n,), or None where there is no b, and the sum of y_i alpha_i."""
 
     losses: SampleLosses
     y: np.ndarray | None = None
+    total: float = 0.0
 
     def best_intercept(self, margins: np.ndarray) -> float:
         """Return the b that minimises the primal: a weighted quantile of the kinks, or a root."""
@@ -45,7 +46,8 @@ class HingeTerms:
         losses = self.losses
         if losses.smooth:
             return balancing_intercepts(kinks, losses.sizes, y)
-        return best_intercepts(kinks, losses.caps, float(losses.caps[y > 0.0].sum()))
+        level = float(losses.caps[y > 0.0].sum()) - self.total
+        return best_intercepts(kinks, losses.caps, level)
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:

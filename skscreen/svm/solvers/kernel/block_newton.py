@@ -30,24 +30,27 @@ def newton_step(
     high: np.ndarray,
     beta: np.ndarray,
     g: np.ndarray,
-    with_offset: bool,
+    group: np.ndarray,
 ) -> bool:
     """Move free samples of beta (m,) towards the solution of their system; return whether it moved.
 
-    K (m, n) has s_i on its diagonal; columns from m on are padding, as in the gradient g (n,).
+    K (m, n) has s_i on its diagonal; columns from m on are padding, as in the gradient g (n,). The
+    sum of beta in each `group` (m,) is kept; it is empty where there is no intercept.
     """
     m = len(K)
-    free = _movable(low, high, beta, g[:m], with_offset)
+    free = _movable(low, high, beta, g[:m], group)
     if free.size < 2:
         return False
     slopes, width = g[free], high[free] - low[free]
-    spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
+    spread = np.abs(slopes).max()
+    if group.size:
+        spread = max(np.ptp(slopes[own]) for own in _members(group[free]))
     across, beside = np.median(width), np.minimum(width, np.abs(beta[free])).mean()
     # Shares of the curvature that would lead as far as from zero to beta.
     for share in (0.0, 1e-4, 1e-2, 1.0):
         damping = spread / across + (spread * share / beside if share else 0.0)
         try:
-            change = _projected(K, low, high, beta, g[:m], free, damping, with_offset)
+            change = _projected(K, low, high, beta, g[:m], free, damping, group)
         except LinAlgError:
             continue
         slope = float(change @ g[:m])
@@ -71,13 +74,24 @@ def _products(K, index: np.ndarray, x: np.ndarray) -> np.ndarray:
     return out
 
 
-def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
+def _members(group: np.ndarray) -> list[np.ndarray]:
+    """Return the places of each group that has any."""
+    if not group.any():
+        return [np.arange(group.size)] if group.size else []
+    found = [np.flatnonzero(group == k) for k in range(int(group.max()) + 1)]
+    return [own for own in found if own.size]
+
+
+def _movable(low, high, beta, g, group: np.ndarray) -> np.ndarray:
     """Return the free samples, and as many of those at bounds with the largest slopes inwards."""
     free = (beta > low) & (beta < high)
     n_free = int(np.count_nonzero(free))
     if n_free == 0:
         return np.flatnonzero(free)
-    slopes = g - np.median(g[free]) if with_offset else g
+    slopes = g.copy() if group.size else g
+    for own in _members(group):
+        if free[own].any():
+            slopes[own] -= np.median(g[own][free[own]])
     inwards = np.where(beta >= high, -slopes, slopes)
     inwards[free | (low == high)] = 0.0
     if np.count_nonzero(inwards > 0.0) > n_free:
@@ -85,34 +99,40 @@ def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
     return np.flatnonzero(free | (inwards > 0.0))
 
 
-def _projected(K, low, high, beta, g, free, damping: float, with_offset: bool) -> np.ndarray:
+def _projected(K, low, high, beta, g, free, damping: float, group: np.ndarray) -> np.ndarray:
     """Return a change of the free samples that stays in the box."""
-    change = np.zeros(beta.size)
+    change, groups = np.zeros(beta.size), _members(group)
     # Each system fixes samples at bounds.
     for _ in range(6):
         rest = g[free] - _products(K, free, change)
-        x = _System(K, free, damping).solve(rest, change.sum() if with_offset else None)
+        # Groups without a free sample have kept their sums.
+        inside = [(own, np.isin(free, own)) for own in groups] if len(groups) > 1 else []
+        if groups and not inside:
+            inside = [(groups[0], np.ones(free.size, np.bool_))]
+        ends = [(change[own].sum(), mine.astype(np.float64)) for own, mine in inside if mine.any()]
+        x = _System(K, free, damping).solve(rest, ends)
         target = beta[free] + x
-        inside = np.clip(target, low[free], high[free])
-        out = inside != target
+        inner = np.clip(target, low[free], high[free])
+        out = inner != target
         if not out.any():
             change[free] = x
             return change
-        change[free[out]] = (inside - beta[free])[out]
+        change[free[out]] = (inner - beta[free])[out]
         free = free[~out]
         if free.size < 2:
             break
-    if with_offset:
+    for own in groups:
         # Share the rest of the sum among the variables that can still move.
-        room = np.where(change.sum() > 0.0, beta + change - low, high - beta - change)
+        excess = change[own].sum()
+        room = np.where(excess > 0.0, beta + change - low, high - beta - change)
         # Without a bound there is room for twice the value.
         room = np.where(np.isfinite(room), room, np.abs(beta + change))
-        room[np.setdiff1d(np.arange(beta.size), free, assume_unique=True)] = 0.0
+        room[np.setdiff1d(np.arange(beta.size), np.intersect1d(free, own))] = 0.0
         total = room.sum()
-        if abs(change.sum()) > total:
+        if abs(excess) > total:
             return np.zeros(beta.size)
         if total > 0.0:
-            change -= change.sum() * room / total
+            change -= excess * room / total
     return change
 
 
@@ -138,20 +158,22 @@ class _System:
         # Seen as Fortran's the triangle is the upper one, and the factor takes its place.
         return cho_factor(lower.T, overwrite_a=True, check_finite=False)
 
-    def solve(self, rest: np.ndarray, total: float | None) -> np.ndarray:
-        """Solve (K + damping) x + b = rest with sum x = -total; without a total b = 0."""
-        x, residual, along = np.zeros(rest.size), rest, None
-        if total is not None:
-            along = self._back(np.ones(rest.size))
-            along /= along.sum()
-            x -= total * along
+    def solve(self, rest: np.ndarray, ends: list[tuple[float, np.ndarray]]) -> np.ndarray:
+        """Solve (K + damping) x + sum_g b_g e_g = rest with <e_g, x> = -total_g for (total, e)."""
+        x, residual = np.zeros(rest.size), rest
+        along = np.empty((rest.size, len(ends)))
+        ones = np.stack([e for _, e in ends], axis=1) if ends else along
+        if ends:
+            for k, (_, e) in enumerate(ends):
+                along[:, k] = self._back(e)
+            along = along @ np.linalg.inv(ones.T @ along)
+            x -= along @ np.array([total for total, _ in ends])
             residual = rest - self._times(x)
         direction, before, first = np.zeros(rest.size), np.inf, None
         # Conjugate gradients, to a ten-thousandth of the first residual.
         for _ in range(6):
             z = self._back(residual)
-            if along is not None:
-                z -= z.sum() * along
+            z -= along @ (ones.T @ z)
             now = float(residual @ z)
             first = now if first is None else first
             if not now > 1e-4**2 * first:

@@ -14,9 +14,9 @@ start from them. The gap is the largest one for scores within their errors. Wher
 of the matrices of working sets no longer helps they are in double precision.
 
 With slopes g_i = target_i - f_i, less s_i beta_i, steps of SMO move pairs that keep the sum of beta
-until no two slopes differ by more than eps; or, without an offset, until no sample can move along a
-slope above eps: the first of a pair has the largest slope, the second the largest gain together
-with it, and both move to the optimum of their problem.
+(of each group, see `Box`) until no two slopes differ by more than eps; or, without an offset, until
+no sample can move along a slope above eps: the first of a pair has the largest slope, the second
+the largest gain together with it, and both move to the optimum of their problem.
 
 References
 ----------
@@ -27,6 +27,7 @@ I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import fsum
 
 import numpy as np
@@ -128,6 +129,9 @@ class Engine:
             if certified:
                 view, parts = self.certify(box, point)
             else:
+                if index.size == self.diagonal.size:
+                    square = float(point.beta @ point.f)
+                    box.check_length(square, point.beta, np.sqrt(self.diagonal))
                 view = box.view(point.beta, point.f)
             most = least * (_SLOW if double else _STALLED)
             if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, double):
@@ -151,6 +155,7 @@ class Engine:
         roots = np.sqrt(self.diagonal)
         point.errors += float(np.abs(beta - point.beta) @ roots) * roots
         point.beta[:] = beta
+        box.check_length(float(beta @ point.f), beta, roots)
         everyone = np.arange(beta.size)
         return certify(box, point, self.tol, lambda J: self.scores(everyone, beta, J, double=True))
 
@@ -162,8 +167,8 @@ class Engine:
             return False
         # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
         # by more than to the primal value of beta = 0, perhaps far below that of the point.
-        dual = before.primal - before.gap
-        risen, left = view.primal - view.gap - dual, float(box.losses(box.target).sum()) - dual
+        dual = before.dual
+        risen, left = view.dual - dual, float(box.losses(box.target).sum()) - dual
         if risen >= _RISEN * min(before.gap, left):
             return False
         if not double or self.memory.dtype == np.float64:
@@ -192,7 +197,7 @@ class Engine:
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double: bool) -> None:
         """Solve the problem on U by working sets, and update all other scores."""
         beta, f, errors = point.beta[U], point.f[U], point.errors[U]
-        part = box.take(U, point.beta.sum() - beta.sum())
+        part = box.take(U, point.beta)
         allowed, enough = tol * abs(view.primal), None
         for _ in range(_SETS):
             near = part.view(beta, f)
@@ -205,7 +210,7 @@ class Engine:
             W, eps = choose(part, beta, gradient, allowed, self.least)
             I = index[U[W]]
             with np.errstate(over="ignore", invalid="ignore"):
-                moved = self._solve_set(I, part.take(W, 0.0), beta[W], gradient[W], eps)
+                moved = self._solve_set(I, part.take(W), beta[W], gradient[W], eps)
                 change = moved - beta[W]
                 if not change.any():
                     break
@@ -259,6 +264,9 @@ class Engine:
         padded[:, :m] = unit * box.low, unit * box.high, unit * beta, g
         low, high, beta, g = padded
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
+        if box.group.size:
+            loop = partial(_in_groups, box.group)
+        groups = box.group if box.group.size else np.zeros(m if box.free else 0, np.int8)
         # Sets of values in memory are changed often, and each is solved from where others came.
         sweeps = 1 if self.whole else 10
         for _ in range(12):
@@ -268,8 +276,14 @@ class Engine:
             self.n_steps += steps
             if steps < most or self.n_steps >= self.max_steps:
                 break
-            self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
+            self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, groups)
         return np.clip(beta[:m] / unit, box.low, box.high)
+
+
+def _in_groups(group: np.ndarray, *known) -> int:
+    """Move pairs of one group each; see `pairs_with_offset`."""
+    *arrays, eps, most = known
+    return loops.pairs_in_groups(*arrays, group, eps, most)
 
 
 def choose(

@@ -20,7 +20,7 @@ def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> P
     order = np.random.default_rng(0).permutation(n)
     sizes = (*(size for size in sizes if size * 1.5 < n), n)
     index, part = _some(order, box, sizes[0])
-    point = engine.point(index, np.clip(np.zeros(sizes[0]), part.low, part.high))
+    point = engine.point(index, part.balanced(np.clip(np.zeros(sizes[0]), part.low, part.high)))
     for size in sizes[1:]:
         view = engine.improve(index, part, point, 3e-2)
         n_free = np.count_nonzero((part.low < point.beta) & (point.beta < part.high))
@@ -30,10 +30,10 @@ def from_nothing(engine: Engine, box: Box, sizes: tuple[int, ...] = LEVELS) -> P
     return point
 
 
-def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, n_free) -> Point:
+def _carried(engine: Engine, index, point: Point, b, new, box: Box, n_free) -> Point:
     """Return a point on new samples, which include those of the level before, `index`."""
     f, errors = engine.scores(index, point.beta, new)
-    g = box.target - f - b
+    g = box.target - f - box.of_samples(b)
     if box.shifts.size:
         return engine.point(new, box.balanced(box.best(g)))
     same = np.zeros(new.size)
@@ -42,11 +42,18 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, n_fre
     # It is the old point if half of that is inside the new bounds. Otherwise scores decide at
     # which bound a sample is; samples near the margin are between their bounds.
     if np.abs(beta).sum() >= 0.5 * np.abs(same).sum():
-        beta = box.balanced(beta)
+        beta = box.filled(beta, g) if box.sums.any() else box.balanced(beta)
         values, more = engine.scores(new, beta, new, before=same)
         return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
     size = min(max(3 * n_free, 300), engine.least, new.size) - 1
     band = max(np.partition(np.abs(g), size)[size], 1e-12)
+    if box.group.size:
+        beta = np.empty(new.size)
+        for k, total in enumerate(box.sums):
+            part = np.flatnonzero(box.group == k)
+            own = box.take(part)._replace(sums=box.sums[[k]], group=np.empty(0, np.int8))
+            beta[part] = _by_scores(g[part], band, own, float(total))
+        return engine.point(new, beta)
     # The sum is what a penalised intercept is a multiple of.
     total = float(point.beta.sum()) if box.free or engine.square_bias else None
     return engine.point(new, _by_scores(g, band, box, total))
@@ -68,10 +75,12 @@ def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, Box]:
     chosen = np.concatenate(parts)
     places = np.argsort(chosen)
     chosen, factors = chosen[places], factors[places]
-    part = box.take(chosen, 0.0)
+    part = box.take(chosen)
     shifts = part.shifts / factors if part.shifts.size else part.shifts
     low, high = factors * part.low, factors * part.high
-    return chosen, part._replace(low=low, high=high, shifts=shifts)
+    # Some of the weights may allow less than all of them.
+    sums = np.clip(part.sums, part.sums_of(low), part.sums_of(high))
+    return chosen, part._replace(low=low, high=high, shifts=shifts, sums=sums)
 
 
 def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.ndarray:

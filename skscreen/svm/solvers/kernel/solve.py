@@ -11,7 +11,7 @@ from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LARGEST_SINGLE
-from skscreen.svm.certificate import Box, View
+from skscreen.svm.certificate import Box, Sums, View
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms
@@ -26,6 +26,7 @@ def solve_kernel(
     losses: SampleLosses,
     *,
     free: bool = False,
+    sums: Sums | None = None,
     start: np.ndarray | None = None,
     margins: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
@@ -36,20 +37,23 @@ def solve_kernel(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
 
-    A `free` intercept is unpenalised. `start` (n,) are dual variables of any problem, `margins` are
-    Q start, if known. `fixed` (n,) are codes of decisions from safe screening: they are trusted,
-    but the full certificate is what decides. `max_iter` limits steps of SMO and Newton's method
-    together. `exact` asks for all margins in double precision, as starts and references for other C
-    have them.
+    A `free` intercept is unpenalised; with it dual variables y_i alpha_i may have other `sums` than
+    zero, of all samples or of groups, whose intercepts `b` then has. `start` (n,) are dual
+    variables of any problem, `margins` are Q start, if known. `fixed` (n,) are codes of decisions
+    from safe screening: they are trusted, but the full certificate is what decides. `max_iter`
+    limits steps of SMO and Newton's method together. `exact` asks for all margins in double
+    precision, as starts and references for other C have them.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
-    problem = _Problem(samples, losses, free, codes, tol, limit)
+    problem = _Problem(samples, losses, free, sums, codes, tol, limit)
     if start is None and problem.engine.whole:
         problem.engine.least = 500
     point = problem.start(start, margins)
+    # Gap balls here are those of a sum that is zero.
+    screening &= sums is None
     view = problem.solve(point, screening)
     if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
         point = problem.on_all(point)
@@ -62,7 +66,7 @@ def solve_kernel(
             # Nothing at all has a larger dual value.
             point = problem.start(None, None)
         view = problem.solve(point, screening=False)
-    if view.gap > tol * view.primal and problem.engine.whole:
+    if view.gap > tol * view.primal and problem.engine.whole and sums is None:
         point, view = problem.by_factor(point, view)
     if not view.gap <= view.primal:
         # Steps along what rounding errors leave of a flat kernel: nothing at all is better.
@@ -75,10 +79,10 @@ def solve_kernel(
 class _Problem:
     """The problem of labelled samples, what is decided of them, and the engine that solves it."""
 
-    def __init__(self, samples, losses, free: bool, codes, tol: float, limit: int):
+    def __init__(self, samples, losses, free: bool, sums, codes, tol: float, limit: int):
         self.samples, self.losses, self.codes, self.tol = samples, losses, codes, tol
         self.y = samples.y if free else None
-        self.whole, self._limit = Box.of(losses, samples.y, free), limit
+        self.whole, self._limit = Box.of(losses, samples.y, free, sums), limit
         self.history: list[ScreeningEvent] = []
         if samples.gram.whole is None and samples.diagonal.max() <= LARGEST_SINGLE:
             # More of them in single precision lead nowhere.
@@ -149,7 +153,7 @@ class _Problem:
         ends = np.where(self.samples.y > 0.0, box.high, box.low)
         low, high = np.where(at_cap, ends, box.low), np.where(at_cap, ends, box.high)
         low[self.codes == ZERO] = high[self.codes == ZERO] = 0.0
-        return Box(box.target, low, high, box.free, box.shifts)
+        return box._replace(low=low, high=high)
 
     def _screen(self, box: Box, point: Point, view: View) -> Box:
         """Decide samples at their bounds by the gap ball of a point; return the box with them."""

@@ -95,7 +95,9 @@ class _Zones:
     def __init__(self, state: SampleState):
         # In units of thresholds, 1 or those of targets: no wider than from them to 0, narrower from
         # a start that is near.
-        size = float(np.mean(np.abs(state.losses.thresholds))) or 1.0
+        # Next to a prescribed sum thresholds are 0, and the unit is that of margins.
+        sizes = state.best.margins if state.total else state.losses.thresholds
+        size = float(np.mean(np.abs(sizes))) or 1.0
         # The inverse of what is smaller overflows, times rows.
         self._unit = max(size, 1.0 / LARGEST)
         self.width = self._unit * min(max(50.0 * state.relative_gap, 1e-3), 1.0)

@@ -34,6 +34,7 @@ def solve_linear(
     losses: SampleLosses,
     *,
     free: bool = False,
+    total: float = 0.0,
     start: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
@@ -44,11 +45,12 @@ def solve_linear(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w> [+ y_i b]) to a relative duality gap.
 
-    A `free` b is unpenalised. `start` (n,) are dual variables; what `fixed` (n,) says, 1: alpha_i =
-    0, 2: alpha_i = C_i, is taken at its word. Returns the point of the smallest gap seen.
+    A `free` b is unpenalised, and sum y_i alpha_i = `total`. `start` (n,) are dual variables; what
+    `fixed` (n,) says, 1: alpha_i = 0, 2: alpha_i = C_i, is taken at its word. Returns the point of
+    the smallest gap seen.
     """
     began = time.perf_counter()
-    state = SampleState(samples, losses, start, fixed, free)
+    state = SampleState(samples, losses, start, fixed, free, total)
     if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
     method = solver

@@ -8,6 +8,9 @@ its optimum b = b_k + B^2 sum y_i alpha_i is the next b_k. As B is three times t
 sample, one to five steps suffice. The state takes one whenever the last has been solved better than
 the problem itself. Certificates are always those of the problem itself.
 
+A prescribed sum T, sum y_i alpha_i = T, adds b T to the primal, which is linear in b: next to the
+penalty it shifts the centre of the step to b_k - B^2 T, and that is all.
+
 References
 ----------
 R. T. Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in
@@ -25,7 +28,7 @@ from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.certificate import Box, View
+from skscreen.svm.certificate import Box, Sums, View
 from skscreen.svm.screening.bounds import SampleBall, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
@@ -54,12 +57,23 @@ class SampleState:
     """
 
     def __init__(
-        self, samples: LinearSamples, losses: SampleLosses, start=None, fixed=None, free=False
+        self,
+        samples: LinearSamples,
+        losses: SampleLosses,
+        start=None,
+        fixed=None,
+        free=False,
+        total: float = 0.0,
     ):
         self._own, self._norms = samples, samples.norms
         self.samples, self.losses, self.caps = samples, losses, (caps := losses.caps)
-        self._signs, self.centre = samples.y if free else None, 0.0
-        self._terms, self._box = HingeTerms(losses, self._signs), Box.of(losses, samples.y, free)
+        # With a free intercept the sum of y_i alpha_i is `total`.
+        self._signs, self.centre, self.total = samples.y if free else None, 0.0, total
+        sums = Sums(np.array([total]))
+        self._terms, self._box = (
+            HingeTerms(losses, self._signs, total),
+            Box.of(losses, samples.y, free, sums),
+        )
         self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
         if not free:
@@ -116,11 +130,13 @@ class SampleState:
         gap, _ = self.losses.certify(self.short, self.alpha)
         gap += 0.5 * float(np.sum((weights - self.u) ** 2))
         alpha, own = self.alpha.copy(), w if weights is self.u else self.u[:-1]
-        if abs(float((y * alpha).sum())) > _ROUNDED * EPS * float(alpha.sum()):
+        if abs(float((y * alpha).sum()) - self.total) > _ROUNDED * EPS * float(alpha.sum()):
             alpha = y * self._box.balanced(y * alpha)
             own = self.u[:-1] + samples.combine(alpha - self.alpha)[:-1]
+        self._box.check_length(float(own @ own), alpha, self._norms)
         self._see(self._point(alpha, margins, w, own))
         if gap <= 0.3 * self.gap:
+            move -= self.total * samples.bias**2
             self.centre += move
             self.short -= move * y
 
@@ -134,7 +150,7 @@ class SampleState:
         if own is not w:
             apart = float(np.linalg.norm(w - own))
             gap += 0.5 * apart**2 + _ROUNDED * EPS * primal
-        dual = self.losses.gain(alpha) - 0.5 * float(own @ own)
+        dual = self.losses.gain(alpha) - 0.5 * float(own @ own) - view.lifted
         return Point(alpha, margins, w, view.b, Certificate(primal, dual, gap), apart)
 
     def stretch(self, tol: float) -> None:
@@ -173,6 +189,7 @@ class SampleState:
             size = float(np.sqrt(np.mean(self._norms**2)))
             self.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
         self.alpha, self.centre = self.best.alpha.copy(), self.best.b
+        self.centre -= self.total * self.samples.bias**2
         self.evaluate()
 
     def best_multiple(self) -> np.ndarray:

@@ -23,7 +23,8 @@ def test_the_system_of_some_samples_is_solved(total):
     some, rest = np.sort(rng.permutation(M)[:50]), rng.normal(size=50)
     A = np.ones((51, 51))
     A[:-1, :-1], A[-1, -1] = K[np.ix_(some, some)] + 1e-3 * np.eye(50), 0.0
-    x = _System(K, some, 1e-3).solve(rest, total)
+    ends = [] if total is None else [(total, np.ones(rest.size))]
+    x = _System(K, some, 1e-3).solve(rest, ends)
     if total is None:
         expected = np.linalg.solve(A[:-1, :-1], rest)
     else:
@@ -44,7 +45,7 @@ def test_a_newton_step_raises_the_dual_and_stays_in_the_box(with_offset):
         return float(target @ beta - 0.5 * beta @ K[:, :M].astype(float) @ beta)
 
     before, total = dual(beta), beta.sum()
-    assert newton_step(K, low, high, beta, g, with_offset)
+    assert newton_step(K, low, high, beta, g, np.zeros(beta.size if with_offset else 0, np.int8))
     assert dual(beta) > before + 0.1
     assert np.all((low <= beta) & (beta <= high))
     np.testing.assert_allclose(g[:M], target - K[:, :M].astype(float) @ beta, atol=1e-9)
