@@ -12,6 +12,12 @@ def share_of_decades(gap: float, tol: float) -> float:
     return max(math.log(max(gap, tol)) / math.log(tol), 0.0)
 
 
+def say(verbose: float, message: object) -> None:
+    """Write a line where the bar is drawn, if a user has asked for one."""
+    if verbose > 0:
+        print(message, file=sys.stderr, flush=True)
+
+
 class ProgressBar:
     """Show how far a path has come: in one line of a terminal, else a line every 10 %."""
 

@@ -1,5 +1,6 @@
 """Bases of the support vector machines: fits, scores and fitted attributes."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -16,6 +17,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
+from skscreen.fitting.progress import say
 from skscreen.fitting.store import check_store
 from skscreen.fitting.training_data import mark, remember
 from skscreen.fitting.warning import warn_user
@@ -39,6 +41,7 @@ from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
+from skscreen.svm.roads import Plan
 from skscreen.svm.screened.own import OwnScreening
 from skscreen.svm.solvers.solution import SampleSolution, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
@@ -114,7 +117,8 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
         self
         """
         forget(self)
-        problem = build(self, X, y, sample_weight, check_store(self.store), once=True)
+        plan: Plan = "C=inf" if math.isinf(self.C) else "one C"
+        problem = build(self, X, y, sample_weight, check_store(self.store), plan)
         learn(self, float(self.C), problem)
         if self.probability != "deprecated":
             calibrate(self, problem)
@@ -330,11 +334,12 @@ def learn(
     model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
 ) -> BaseSVM:
     """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
-    is_joint, solutions = model.multi_class == "crammer_singer", []
+    is_joint, solutions = problem.road.solver == "Crammer-Singer", []
     n_problems = 1 if is_joint else problem.division.n_problems
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.width, n_threads)
     kind = "class" if is_classifier(model) and not is_joint else "fit"
+    say(model.verbose, problem.road)
     with Tasks(model, n_problems, kind) as tasks, blas_threads, at_most(model.n_jobs):
         if is_joint:
             solutions = joint_solutions(model, problem, C)
@@ -354,9 +359,9 @@ def _solved(
     """Yield the solutions of all problems for one C, one after the other."""
     n_problems, spent = problem.division.n_problems, np.zeros(problem.division.n_problems, np.int64)
     solve: Callable[..., SampleSolution] = problem.solve
-    if model.penalty == "l1":
+    if problem.road.solver == "L1":
         solve = L1Fits(model, problem).solve
-    elif starts is None and model.loss == "squared_hinge":
+    elif starts is None and problem.road.solver == "rows together":
         found = problem.starts(C, model.tol)
         if found is not None:
             starts, spent = list(found[0]), found[1]

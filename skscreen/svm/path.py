@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from skscreen.core.certificate import steps_table
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of
+from skscreen.fitting.progress import say
 from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
@@ -364,10 +365,9 @@ def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callb
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
     grid = None if Cs is None else positive_values("Cs", Cs)
     model._validate_params()
-    # With many samples of a regression, kernel values in tiles are cheaper than the matrix, even
-    # for all C together.
     X, y, sample_weight = given
-    problem = build(model, X, y, sample_weight, once=kind is SVRPath and model.kernel == "rbf")
+    problem = build(model, X, y, sample_weight, plan="eps" if grid is None else "grid")
+    say(model.verbose, problem.road)
     if isinstance(model, ScreenedLinearSVC):
         if grid is None:
             raise ValueError(
@@ -376,7 +376,7 @@ def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callb
         features = L1Paths(model, problem)
         solutions, C_min = solved_grid(model, features, grid, callbacks), features.C_min
     else:
-        paths = Paths(problem, grid is None, model.n_jobs)
+        paths = Paths(problem, model.n_jobs)
         if grid is None:
             solutions = solved_within(model, paths, eps or 1e-3, float(C_max), callbacks)
         else:

@@ -55,14 +55,14 @@ class JointSolution:
 
 
 class Paths:
-    """Solves all problems for one C after the other: by `solve_path`, `with_margins` by `solve`."""
+    """Solves all problems for one C after the other: by `solve_path`, or `solve` with margins."""
 
-    def __init__(self, problem: SVMProblem, with_margins: bool, n_jobs: int | None):
+    def __init__(self, problem: SVMProblem, n_jobs: int | None):
         self._problem, self._range = problem, range(problem.division.n_problems)
         self._n_jobs, self._n_threads = n_jobs, min(effective_n_jobs(n_jobs), len(self._range))
         # Problems that share kernel values have a faster way, which leaves no margins.
         self._solvers: list[SamplePathSolver] = []
-        if with_margins or problem.pairs is None or len(self._range) == 1:
+        if problem.pairs is None:
             self._solvers = [problem.path_solver(k) for k in self._range]
 
     @property

@@ -26,8 +26,6 @@ from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.fitting.training_data import own
-from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError
-from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
     KERNELS_WITH_GAMMA,
@@ -39,10 +37,11 @@ from skscreen.samples.kernels.kernel import (
 )
 from skscreen.samples.labels import Labels, check_labels, of_rows
 from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
-from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
+from skscreen.samples.rows import LARGEST
 from skscreen.samples.targets import BothSides, Targets, check_targets
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.roads import Fit, Plan
 from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.screening.rules import BEST
 from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
@@ -68,71 +67,44 @@ class TrainingSet:
 
 
 class SVMProblem:
-    """The problems of a training set; those on all samples share rows or a kernel matrix.
+    """The problems of a training set, and the road they take, see `roads`.
 
-    `shared` are matrices of these samples for this kernel and others.
+    Those on all samples share rows or a kernel matrix; `shared` are matrices of these samples for
+    this kernel and others.
     """
 
-    def __init__(self, data: TrainingSet, settings: Settings, shared: KernelMatrices | None = None):
+    def __init__(
+        self, data: TrainingSet, settings: Settings, fit: Fit, shared: KernelMatrices | None = None
+    ):
         data.division.check(data.X.shape[1])
         self.data, self.X, self.kernel = data, data.X, data.kernel
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
         self.labels: Any = data.division.labels
         self._taking_part = taken(data.X, self.labels.rows, data.kernel)
-        # The solvers of problems between classes are meant for such.
-        has_blocks = settings.solver == "auto" and settings.loss == "hinge"
-        one_vs_one = isinstance(data.division, OneVsOne)
-        alone = settings.once and data.division.n_problems == 1
-        # One compiled call solves few samples faster than what shares work between fits.
-        few = 2000 if one_vs_one else 1000 if alone else 0
-        is_small = has_blocks and self.labels.rows.size <= few
-        if not data.kernel.is_definite:
-            is_small = is_small and one_vs_one and self._is_definite()
-        has_blocks = has_blocks and (is_small or data.kernel.is_definite)
-        if data.kernel.name == "linear":
-            # Rows are the faster way but for a few of them, whose solution takes less time than
-            # what each problem has to prepare.
-            is_small = is_small and one_vs_one and self._has_few_rows
-            has_blocks = is_small
+        self._settings, self._shared = settings, shared
         self._content: str | None = None
-        self._stored: StoredFit | None = None
-        is_regression = isinstance(data.division, BothSides)
-        if settings.store is not None and (is_regression or is_worth_keeping(self._taking_part)):
+        if settings.store is not None and (fit.regression or is_worth_keeping(self._taking_part)):
             self._content = content_key(self._taking_part)
-            # Small problems are solved in the time that reading and writing a file takes.
-            if not is_small:
-                self._stored = self._stored_fit(settings.store, settings)
-        self._settings = replace(settings, once=alone and self._stored is None)
-        self._shared = shared
+        fit = replace(fit, stored=self._content is not None, shared=shared is not None)
         self._sets: dict[int, SampleSet] = {}
+        everyone = SampleSet(self._taking_part, self.kernel, settings, fit)
+        self.road = everyone.road
+        self._fit = replace(fit, stored=self.road.stores)
+        self._stored: StoredFit | None = None
+        if settings.store is not None and self.road.stores:
+            self._stored = self._stored_fit(settings.store, settings)
         # Width of products, for the choice of BLAS threads: kernel values have their own.
-        self.width = np.inf if data.kernel.name == "linear" else 0.0
+        self.width = np.inf if self.road.values == "rows" else 0.0
         # What solves problems that share kernel values, in `solve` and `solve_path`.
         self.pairs: ClassPairs | None = None
-        if has_blocks and (is_small or one_vs_one):
-            self.pairs = self._shared_pairs(is_small)
-        if self.pairs is None and not one_vs_one and data.division.n_problems > 1:
-            self._samples(0).prepare()
-
-    def _is_definite(self) -> bool:
-        """Whether a kernel matrix of few samples is positive semi-definite."""
-        try:
-            gram = Gram(self._taking_part, self.kernel, cache_size=0.0)
-            everyone = np.arange(gram.n)
-            K = gram.compute(everyone, everyone)
-            K[everyone, everyone] += INDEFINITE * gram.diagonal.max()
-            np.linalg.cholesky(K)
-        except (IndefiniteError, np.linalg.LinAlgError):
-            return False
-        return True
-
-    @property
-    def _has_few_rows(self) -> bool:
-        """Whether all pairs are small, and inner products of rows neither overflow nor vanish."""
-        sizes = sorted(rows.size for rows in self.division.members)
-        largest = float(row_norms(self._taking_part, squared=True).max())
-        return sizes[-2] + sizes[-1] <= 400 and 1.0 / LARGEST < largest < LARGEST
+        if self.road.solver == "class pairs":
+            self.pairs = self._shared_pairs(everyone)
+        elif not fit.one_vs_one:
+            everyone.shared = self._kept_kernels(None)
+            self._sets[0] = everyone
+            if self.road.solver not in ("L1", "Crammer-Singer") and self.division.n_problems > 1:
+                everyone.prepare()
 
     def _stored_fit(self, store: Store, settings: Settings) -> StoredFit:
         """Return what the store knows of these problems for other C."""
@@ -140,21 +112,18 @@ class SVMProblem:
         given = self._content, *self.division.content, *astuple(self.kernel), *asked
         return StoredFit(store, content_key(*given), self.division.n_problems)
 
-    def _shared_pairs(self, is_small: bool) -> ClassPairs | None:
-        """Return what solves problems that share kernel values; None if these are too large."""
+    def _shared_pairs(self, samples: SampleSet) -> ClassPairs:
+        """Return what solves problems that share kernel values."""
         settings, division = self._settings, self.division
         how = division, settings.bias, settings.free
         blocks: SmallBlocks | ClassBlocks
-        if is_small:
+        if self.road.values == "few":
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
             X = self._near_zero[0] if self.kernel.name == "linear" else self._taking_part
             blocks = SmallBlocks(X, self.kernel, *how, kept)
         else:
-            gram = Gram(self._taking_part, self.kernel, cache_size=0.0)
-            if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
-                return None
             kept = self._kept_blocks(block_bytes(division))
-            blocks = ClassBlocks(gram, division, settings.bias, kept)
+            blocks = ClassBlocks(samples.values, division, settings.bias, kept)
         return ClassPairs(blocks, *how, settings.max_iter)
 
     @cached_property
@@ -185,23 +154,31 @@ class SVMProblem:
         given = self._content, self.labels.codes, self._settings.free
         return store.kept.blocks(content_key(*given, *astuple(self.kernel)), nbytes)
 
+    def _kept_kernels(self, pair: int | None) -> KernelMatrices | None:
+        """Return what keeps kernel matrices of all samples, or of those of a pair, if anything."""
+        store, key = self._settings.store, self._content
+        if pair is None and self._shared is not None:
+            return self._shared
+        if store is None or key is None:
+            return None
+        # Which samples a pair has depends on the labels.
+        return store.kept.kernels(
+            key if pair is None else content_key(key, self.labels.codes, pair)
+        )
+
     def _samples(self, problem: int) -> SampleSet:
         """Return the samples of a problem, which are those of all but for one-vs-one."""
-        settings, is_pair = self._settings, isinstance(self.division, OneVsOne)
-        place = problem if is_pair else 0
+        pair = problem if isinstance(self.division, OneVsOne) else None
+        place = pair or 0
         if place in self._sets:
             return self._sets[place]
-        X, shared, key = self._taking_part, self._shared, self._content
-        if is_pair:
-            X = of_rows(X, self.division.rows(problem), self.kernel.name == "precomputed")
-            shared = None
-        if shared is None and settings.store is not None and key is not None:
-            # Which samples a pair has depends on the labels.
-            key = content_key(key, self.labels.codes, problem) if is_pair else key
-            shared = settings.store.kept.kernels(key)
-        samples = SampleSet(X, self.kernel, settings, shared)
+        X, fit = self._taking_part, replace(self._fit, again=True)
+        if pair is not None:
+            X = of_rows(X, self.division.rows(pair), self.kernel.name == "precomputed")
+            fit = of_pair(fit, self.division, pair)
+        samples = SampleSet(X, self.kernel, self._settings, fit, self._kept_kernels(pair))
         # What has to be changed of an indefinite kernel for a solution is what finishes it.
-        if not is_pair or not self.kernel.is_definite:
+        if pair is None or not self.kernel.is_definite:
             self._sets[place] = samples
         return samples
 
@@ -237,7 +214,7 @@ class SVMProblem:
         samples, signs, spent = self._samples(problem), division.signs(problem), spent or 0
         losses = division.losses(problem, self._settings.loss)
         solver = samples.path_solver(signs, losses, spent)
-        if start is not None and (stored is not None or self.kernel.name != "linear"):
+        if start is not None and (stored is not None or samples.road.values != "rows"):
             solver.recall(C, start, None, solver.C_min)
             start = None
         elif start is None and stored is not None:
@@ -260,17 +237,11 @@ class SVMProblem:
         return solve_hard_margin(solver, signs, self._settings.free, tol)
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return dual variables near all solutions, and steps for each, if they are found together.
+        """Return dual variables near all solutions, found together, and steps; None if too large.
 
-        That is one-vs-rest, for squared hinges, on wide and sparse rows.
+        That is for squared hinges of classes against the rest, on sparse rows.
         """
-        settings = self._settings
-        is_limited = settings.max_iter is not None or settings.solver != "auto"
-        if self._stored is not None or is_limited or math.isinf(C):
-            return None
-        if isinstance(self.division, OneVsOne) or self.division.n_problems < 3:
-            return None
-        losses = self.division.losses(0, settings.loss).at(C)
+        losses = self.division.losses(0, self._settings.loss).at(C)
         return self._samples(0).start_together(self.labels.codes, losses, tol)
 
     def solve_path(
@@ -301,20 +272,46 @@ def build(
     y: Any,
     sample_weight: Any = None,
     store: Store | None = None,
-    once: bool = False,
+    plan: Plan = "one C",
     shared: KernelMatrices | None = None,
     **chosen,
 ) -> SVMProblem:
     """Validate data for an estimator, which learns its features, and set its problems up.
 
-    `once`: for one C alone. `chosen` are `gamma` and `epsilon` in the place of the estimator's.
+    `plan` is what is asked for, see `roads`. `chosen` are `gamma` and `epsilon` in the place of the
+    estimator's.
     """
     X, y = validated(model, X, y)
     division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))
     X, kernel = with_kernel(model, X, division.labels, chosen.get("gamma"))
     with at_most(model.n_jobs):
-        data, settings = TrainingSet(X, division, kernel), settings_of(model, store, once)
-        return SVMProblem(data, settings, shared)
+        settings = settings_of(model, store)
+        fit = fit_of(model, division, kernel, settings, plan)
+        return SVMProblem(TrainingSet(X, division, kernel), settings, fit, shared)
+
+
+def fit_of(
+    model: Any, division: Division | BothSides, kernel: Kernel, settings: Settings, plan: Plan
+) -> Fit:
+    """Return what a fit of an estimator is, as its road depends on it."""
+    if isinstance(division, BothSides):
+        regression, classes = True, (division.everyone.size,)
+    else:
+        regression, classes = False, tuple(np.bincount(division.labels.codes).tolist())
+    return Fit(
+        kernel=str(kernel.name), classes=classes, loss=settings.loss, free=settings.free,
+        is_definite=kernel.is_definite, regression=regression,
+        one_vs_one=isinstance(division, OneVsOne), joint=model.multi_class == "crammer_singer",
+        penalty=model.penalty, plan=plan, limited=settings.max_iter is not None,
+        screening=settings.screening is not None, solver=settings.solver,
+        indefinite=settings.indefinite, cache_size=settings.cache_size,
+    )  # fmt: skip
+
+
+def of_pair(fit: Fit, division: OneVsOne, pair: int) -> Fit:
+    """Return the fit of one problem of a division by pairs."""
+    first, second = (division.members[c].size for c in division.pairs[pair])
+    return replace(fit, classes=(first, second), again=True)
 
 
 def taken(X: Any, rows: np.ndarray, kernel: Kernel) -> Any:
@@ -403,7 +400,7 @@ def with_kernel(
     return X, Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
-def settings_of(model: Any, store: Store | None, once: bool) -> Settings:
+def settings_of(model: Any, store: Store | None) -> Settings:
     """Return how the problems of an estimator are solved; see `build`."""
     free = has_free_intercept(model)
     bias = float(model.intercept_scaling) if model.fit_intercept and not free else 0.0
@@ -426,6 +423,5 @@ def settings_of(model: Any, store: Store | None, once: bool) -> Settings:
         cache_size=model.cache_size,
         # The content of a function is not known.
         store=None if callable(model.kernel) else store,
-        once=once,
         indefinite=getattr(model, "indefinite", "error"),
     )

@@ -6,16 +6,23 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.extmath import row_norms
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.store import Store
-from skscreen.samples.kernels.definite import DefiniteMatrix, IndefiniteError, made_definite
+from skscreen.samples.kernels.definite import (
+    INDEFINITE,
+    DefiniteMatrix,
+    IndefiniteError,
+    made_definite,
+)
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, both_signs, compress, shifted
 from skscreen.svm.path_solver import SamplePathSolver, Samples, Solve
+from skscreen.svm.roads import Fit, Road, road
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import is_narrow, solve_linear
@@ -36,40 +43,80 @@ class Settings:
     cache_size: float
     random_state: int
     store: Store | None = None
-    once: bool = False
     indefinite: str = "error"
 
 
 @dataclass
 class SampleSet:
-    """The samples of some problems: their rows, or their kernel matrix, which is made once."""
+    """The samples of some problems, rows or kernel values, and the `Facts` that they tell."""
 
     X: Any
     kernel: Kernel
     settings: Settings
+    fit: Fit
     shared: KernelMatrices | None = None
     changed: DefiniteMatrix | None = None  # what makes an indefinite kernel definite
 
     @cached_property
-    def _gram(self) -> Gram | None:
-        """The kernel matrix; None where it is indefinite, and LIBSVM solves the problem."""
-        settings, kernel = self.settings, self.kernel
-        if settings.indefinite != "shift" or kernel.is_definite:
-            try:
-                return Gram(
-                    self.X, kernel, cache_size=settings.cache_size, shared=self.shared,
-                    once=settings.once,
-                )  # fmt: skip
-            except IndefiniteError:
-                # A conditionally definite kernel is convex all the same.
-                if not settings.free and settings.indefinite == "error":
-                    raise
-        warns = settings.indefinite == "warn"
-        shift = settings.indefinite == "shift" or (warns and not self._is_for_libsvm)
+    def road(self) -> Road:
+        """How problems on these samples are solved."""
+        return road(self.fit, self)
+
+    @property
+    def largest(self) -> float:
+        """The largest square of the length of a sample, with its feature for an intercept."""
+        square_bias = self.settings.bias**2
+        if self.kernel.name == "linear":
+            return float(row_norms(self.X, squared=True).max(initial=0.0)) + square_bias
         try:
-            return self._made_definite(shift)
+            return float(self.values.diagonal.max(initial=0.0)) + square_bias
         except IndefiniteError:
-            if not warns:
+            # There are no lengths.
+            return math.inf
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether kernel values are large enough for most samples to be no support vectors."""
+        return self.values.is_wide
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether a kernel matrix of few samples is positive semi-definite."""
+        try:
+            gram, everyone = self.values, np.arange(self.values.n)
+            K = gram.compute(everyone, everyone)
+            K[everyone, everyone] += INDEFINITE * gram.diagonal.max()
+            np.linalg.cholesky(K)
+        except (IndefiniteError, np.linalg.LinAlgError):
+            return False
+        return True
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows of the linear kernel are sparse, or mostly zero."""
+        return self._sparse_rows is not None
+
+    @cached_property
+    def values(self) -> Gram:
+        """Kernel values, which are computed as they are needed."""
+        return Gram(self.X, self.kernel, cache_size=0.0)
+
+    @cached_property
+    def _gram(self) -> Gram | None:
+        """The kernel values of solvers; None where LIBSVM solves the problem."""
+        otherwise = self.road.otherwise
+        if otherwise != "shift" or self.settings.indefinite == "warn":
+            try:
+                if self.road.values == "matrix":
+                    self.values.fill(self.shared)
+                return self.values
+            except IndefiniteError:
+                if otherwise == "refuse":
+                    raise
+        try:
+            return self._made_definite(otherwise == "shift")
+        except IndefiniteError:
+            if otherwise != "LIBSVM":
                 raise
             return None
 
@@ -78,11 +125,6 @@ class SampleSet:
         self.changed = changed
         # Whole, whatever the size: it is there already.
         return Gram(changed.K, Kernel("precomputed"), cache_size=np.inf)
-
-    @property
-    def _is_for_libsvm(self) -> bool:
-        """Whether LIBSVM solves such problems."""
-        return self.settings.free and not self.settings.loss.startswith("squared")
 
     @cached_property
     def _matrix(self) -> np.ndarray:
@@ -102,35 +144,36 @@ class SampleSet:
             return shifted(X, bias, compressed=True)
         return LinearSamples(X, np.ones(X.shape[0]), bias, compress(X))
 
+    @property
+    def _sparse_rows(self) -> Any:
+        """The rows of the linear kernel where they are sparse, otherwise None."""
+        samples = self._linear_samples
+        return samples.X if samples.is_sparse else samples.compressed
+
     def start_together(
         self, classes: np.ndarray, losses: SampleLosses, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables of classes against the rest and their steps, for sparse rows."""
-        if self.kernel.name != "linear":
-            return None
         samples = self._linear_samples
-        X = samples.X if samples.is_sparse else samples.compressed
-        if X is None:
-            return None
         return start_together(
-            X, samples.bias, samples.norms, classes, losses.shifts, tol,
+            self._sparse_rows, samples.bias, samples.norms, classes, losses.shifts, tol,
             few=is_narrow(samples, losses), seed=self.settings.random_state,
         )  # fmt: skip
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
-        _ = self._linear_samples if self.kernel.name == "linear" else self._gram
+        _ = self._linear_samples if self.road.values == "rows" else self._gram
 
     def path_solver(self, signs: np.ndarray | None, losses: SampleLosses, spent: int = 0) -> Any:
         """Return a `SamplePathSolver` or the like; without `signs` (n,) samples stand twice.
 
         `spent` are steps for one value of C that others have taken already.
         """
-        settings = self.settings
-        how: dict[str, Any] = {"free": settings.free, "screening": settings.screening is not None}
+        settings, road = self.settings, self.road
+        how: dict[str, Any] = {"free": settings.free, "screening": road.screens}
         samples: Samples
         solve: Solve
-        if self.kernel.name == "linear":
+        if road.values == "rows":
             rows = self._linear_samples
             samples = rows.twice() if signs is None else rows.signed(signs)
             how |= {"random_state": settings.random_state, "solver": settings.solver}
@@ -143,18 +186,17 @@ class SampleSet:
                 samples = KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
             else:
                 samples = KernelSamples(gram, signs, bias=bias)
-            solve = partial(solve_kernel, exact=not settings.once, **how)
+            solve = partial(solve_kernel, double=road.double, exact=road.exact, **how)
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free, max_iter=max_iter
         )
         # A shift is taken once.
-        is_shifted = self.changed is not None and not self._is_for_libsvm
-        if settings.indefinite != "warn" or self.kernel.is_definite or is_shifted:
-            return solver
-        if self._is_for_libsvm:
+        if road.otherwise == "LIBSVM":
             return GuardedSolver(solver, partial(self._uncertified, signs, losses))
-        return GuardedSolver(solver, partial(self._shifted, signs, losses, spent))
+        if settings.indefinite == "warn" and road.otherwise == "shift" and self.changed is None:
+            return GuardedSolver(solver, partial(self._shifted, signs, losses, spent))
+        return solver
 
     def _shifted(self, signs, losses, spent: int) -> SamplePathSolver:
         """Return the solver of a problem whose kernel turned out to be indefinite."""

@@ -121,7 +121,7 @@ class SearchOverC(BaseSVM):
                 names = [name for name in ("gamma", "epsilon") if hasattr(self, f"{name}_")]
                 chosen = {name: getattr(self, f"{name}_") for name in names}
                 store = check_store(self.store)
-                problem = build(self, X, y, sample_weight, store, once=True, **chosen)
+                problem = build(self, X, y, sample_weight, store, **chosen)
                 learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem, len(y)))
                 self.best_estimator_ = as_best(self, self._kind, C=self.C_, **chosen)
         return self
@@ -243,7 +243,7 @@ def _solve_fold(model, grid: dict[str, list], training, weights, X_val) -> Itera
     names = [name for name in grid if name != "C"]
     for point in product(*(grid[name] for name in names)):
         model.set_params(**dict(zip(names, point, strict=True)))
-        problem = build(model, training[0], training[1], weights, shared=shared)
+        problem = build(model, training[0], training[1], weights, plan="grid", shared=shared)
         last = yield from _solve_path(model, problem, grid["C"], X_val, last)
         # The next kernel matrix reuses the memory of this one.
         del problem

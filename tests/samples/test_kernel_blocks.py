@@ -7,7 +7,7 @@ from scipy import sparse
 from skscreen._compiled import LEVELS
 from skscreen._compiled import samples as loops
 from skscreen.core import threads
-from skscreen.samples.kernels.gram import BY_BLOCKS, Gram, KernelSamples
+from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
 from tests.awkward_data import HARD
@@ -139,25 +139,30 @@ def test_any_kernel():
 
 
 @pytest.mark.parametrize("wide", [False, True])
-def test_large_sets_have_no_matrix(wide):
-    rng = np.random.default_rng(2)
-    X = sparse.random_array(
-        (BY_BLOCKS + 1, 5000 if wide else 30), density=0.01, random_state=rng
-    ).tocsr()
-    gram = Gram(X, Kernel("rbf", gamma=0.05), once=True)
+def test_values_without_a_matrix(wide):
+    rng, n = np.random.default_rng(2), 1001
+    X = sparse.random_array((n, 5000 if wide else 30), density=0.01, random_state=rng).tocsr()
+    gram = Gram(X, Kernel("rbf", gamma=0.05), cache_size=0)
     assert gram.whole is None
-    y = np.where(rng.random(BY_BLOCKS + 1) < 0.5, 1.0, -1.0)
-    alpha = rng.random(BY_BLOCKS + 1) * (rng.random(BY_BLOCKS + 1) < 0.1)
-    some = np.arange(0, BY_BLOCKS, 97)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    alpha = rng.random(n) * (rng.random(n) < 0.1)
+    some = np.arange(0, n, 97)
     problem = KernelSamples(gram, y, bias=1.5)
     expected = problem.block(some, np.arange(problem.n)) @ alpha
     np.testing.assert_allclose(problem.q_dot(alpha)[some], expected, atol=1e-10)
 
 
-def test_a_matrix_next_to_the_unit_matrix_is_computed():
-    X = np.random.default_rng(2).normal(size=(BY_BLOCKS + 1, 30))
-    assert Gram(X, Kernel("rbf", gamma=0.5), once=True).whole is not None
-    assert Gram(X, Kernel("rbf", gamma=0.02), once=True).whole is None
+def test_a_matrix_next_to_the_unit_matrix_is_not_wide():
+    X = np.random.default_rng(2).normal(size=(1000, 30))
+    assert not Gram(X, Kernel("rbf", gamma=0.5), cache_size=0).is_wide
+    assert Gram(X, Kernel("rbf", gamma=0.02), cache_size=0).is_wide
+
+
+def test_a_matrix_is_filled_later():
+    X = np.random.default_rng(2).normal(size=(60, 4))
+    gram, whole = Gram(X, Kernel("rbf", gamma=0.5), cache_size=0), Gram(X, Kernel("rbf", gamma=0.5))
+    gram.fill()
+    np.testing.assert_array_equal(gram.whole, whole.whole)
 
 
 @pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])

@@ -5,9 +5,10 @@ import pytest
 from scipy import sparse
 
 from skscreen import ScreenedSVC
-from skscreen.samples.kernels.gram import BY_BLOCKS, Gram
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
+from skscreen.svm.roads import BY_BLOCKS
 
 
 def samples(kind, n=700):

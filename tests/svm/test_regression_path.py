@@ -73,7 +73,7 @@ def test_figures_of_a_path():
 
 
 def test_wrong_arguments_are_named():
-    for wrong, name in (({"C": 1.0}, "Cs"), ({"Cs": [1.0], "eps": 0.1}, "eps"),
+    for wrong, name in (({"C": 1.0}, "C"), ({"Cs": [1.0], "eps": 0.1}, "eps"),
                         ({"epsilon": -1.0}, "epsilon"), ({"store": "x"}, "store")):  # fmt: skip
         with pytest.raises((ValueError, TypeError), match=name):
             svr_path(X, y, **wrong)

@@ -39,24 +39,16 @@ from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RB
 from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
-# Samples from which products in tiles are faster than a matrix in memory.
-BY_BLOCKS = 2000
-
 
 class Gram:
     """The matrix of a kernel on samples X (n, d); of the kernel "precomputed" X is the matrix.
 
-    A matrix of up to `cache_size` megabytes is computed `whole`; of a larger one values are
-    computed in tiles as they are needed (see `kernel_blocks`). So it is for more than `BY_BLOCKS`
-    samples where one problem is solved for one C (`once`), as computing the matrix takes longer
-    than solving; unless it is next to a unit matrix. A kernel that is not positive semi-definite is
-    refused: its problems are not convex, and nothing could be certified. `shared` is what keeps
-    matrices of these samples for other kernels too, see `fitting.kept_matrices`.
+    A matrix of up to `cache_size` megabytes is computed `whole`; without one values are computed in
+    tiles as they are needed (see `kernel_blocks`), until `fill` computes it. A kernel that is not
+    positive semi-definite is refused: its problems are not convex, and nothing could be certified.
     """
 
-    def __init__(
-        self, X, kernel: Kernel, *, cache_size: float = 1000, shared: Any = None, once: bool = False
-    ):
+    def __init__(self, X, kernel: Kernel, *, cache_size: float = 1000):
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.n = kernel, self.X.shape[0]
         # A block of these samples tells what kind of matrix it is part of.
@@ -98,15 +90,24 @@ class Gram:
         # An accepted kernel may have a diagonal entry just below zero.
         self.diagonal = np.maximum(self.diagonal, 0.0)
         self._roots = np.sqrt(self.diagonal)
-        fits = 8 * self.n**2 <= cache_size * 2**20
-        in_tiles = once and self.n > BY_BLOCKS and self._is_wide
-        self._shared = None if kernel.name == "precomputed" else shared
-        self.whole = None
-        if fits and not in_tiles:
-            # What has told that there is to be a matrix takes memory.
-            vars(self).pop("blocks", None)
-            compute = self._compute_whole
-            self.whole = compute() if self._shared is None else self._shared.kernel(kernel, compute)
+        self.whole: np.ndarray | None = None
+        if 8 * self.n**2 <= cache_size * 2**20:
+            self.fill()
+
+    def fill(self, shared: Any = None) -> None:
+        """Compute the whole matrix, unless it is there.
+
+        `shared` is what keeps matrices of these samples for other kernels too, see
+        `fitting.kept_matrices`.
+        """
+        if self.whole is not None:
+            return
+        # What has told that there is to be a matrix takes memory.
+        vars(self).pop("blocks", None)
+        if shared is None or self.kernel.name == "precomputed":
+            self.whole = self._compute_whole(None)
+        else:
+            self.whole = shared.kernel(self.kernel, lambda: self._compute_whole(shared))
 
     @cached_property
     def blocks(self) -> RBFBlocks | PolyBlocks | ComputedBlocks:
@@ -129,7 +130,7 @@ class Gram:
         return ComputedBlocks(self.compute, self.diagonal, self.computed_error)
 
     @property
-    def _is_wide(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether most samples may turn out to be no support vectors: not next to a unit matrix."""
         if not self.kernel.is_definite or self.diagonal.max() > LARGEST_SINGLE:
             return False
@@ -201,15 +202,15 @@ class Gram:
         squares = self._squares[rows], self._squares[columns]
         return squared_distances(self.X[rows], self.X[columns], *squares, self._is_far)
 
-    def _compute_whole(self) -> np.ndarray:
+    def _compute_whole(self, shared: Any) -> np.ndarray:
         if self.kernel.name == "precomputed":
             return np.ascontiguousarray(self.X, np.float64)
         what = f"{self.n:,} rows of the kernel matrix of {self.n:,} samples"
         needed = 8 * self.n * (self.n + 2 * BLOCK)
         check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
         K = np.empty((self.n, self.n))
-        if self.kernel.name == "rbf" and self._shared is not None:
-            D = self._shared.distances((self._is_far,), self.n, self.squared_distances)
+        if self.kernel.name == "rbf" and shared is not None:
+            D = shared.distances((self._is_far,), self.n, self.squared_distances)
             if D is not None:
                 return rbf_of_distances(D, self.kernel.gamma, K)
         write_symmetric(self.compute, K)

@@ -377,7 +377,7 @@ class Training:
 
     def __init__(self, model: BaseSVM, X, y, sample_weight):
         check_searchable(model)
-        self.model, self._problem = model, build(model, X, y, sample_weight)
+        self.model, self._problem = model, build(model, X, y, sample_weight, plan="bounds")
         if isinstance(self._problem.division, OneVsOne):
             raise ValueError(
                 f"multi_class must be 'ovr' for a certified choice of C for the "

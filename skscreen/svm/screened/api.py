@@ -1,6 +1,7 @@
 """Safe sample screening as a step of its own, for any solver."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -17,6 +18,7 @@ from skscreen.samples.multiclass import Division, OneVsRest
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.problem import (
     divided_as,
+    fit_of,
     has_free_intercept,
     settings_of,
     taken,
@@ -295,13 +297,16 @@ def _problem_samples(
     X, division: Division, kernel: Kernel, model: ScreenedSVC
 ) -> Iterator[Samples]:
     """Yield the samples of each problem, as its solver has them."""
-    pairwise, settings = kernel.name == "precomputed", settings_of(model, None, once=True)
+    pairwise, settings = kernel.name == "precomputed", settings_of(model, None)
+    fit = replace(fit_of(model, division, kernel, settings, "one C"), again=True)
     taking_part = taken(X, division.labels.rows, kernel)
     samples = None
     for k in range(division.n_problems):
         if samples is None or not isinstance(division, OneVsRest):
-            part = of_rows(taking_part, division.rows(k), pairwise)
-            samples = SampleSet(part, kernel, settings)
+            rows = division.rows(k)
+            part = of_rows(taking_part, rows, pairwise)
+            here = replace(fit, classes=(rows.size,))
+            samples = SampleSet(part, kernel, settings, here)
         yield samples.path_solver(division.signs(k), division.losses(k, model.loss)).samples
 
 

@@ -10,7 +10,6 @@ from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.svm.certificate import Box, Sums, View
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
@@ -33,6 +32,7 @@ def solve_kernel(
     tol: float = 1e-6,
     max_iter: int | None = None,
     screening: bool = True,
+    double: bool = False,
     exact: bool = True,
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
@@ -41,14 +41,16 @@ def solve_kernel(
     zero, of all samples or of groups, whose intercepts `b` then has. `start` (n,) are dual
     variables of any problem, `margins` are Q start, if known. `fixed` (n,) are codes of decisions
     from safe screening: they are trusted, but the full certificate is what decides. `max_iter`
-    limits steps of SMO and Newton's method together. `exact` asks for all margins in double
-    precision, as starts and references for other C have them.
+    limits steps of SMO and Newton's method together. `double` asks for scores in double precision
+    from the beginning, `exact` for margins in it at the end, as starts and references for other C
+    have them.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
-    problem = _Problem(samples, losses, free, sums, codes, tol, limit)
+    in_tiles = samples.gram.whole is None and not double
+    problem = _Problem(samples, losses, free, sums, codes, tol, limit, in_tiles)
     if start is None and problem.engine.whole:
         problem.engine.least = 500
     point = problem.start(start, margins)
@@ -79,12 +81,14 @@ def solve_kernel(
 class _Problem:
     """The problem of labelled samples, what is decided of them, and the engine that solves it."""
 
-    def __init__(self, samples, losses, free: bool, sums, codes, tol: float, limit: int):
+    def __init__(
+        self, samples, losses, free: bool, sums, codes, tol: float, limit: int, in_tiles: bool
+    ):
         self.samples, self.losses, self.codes, self.tol = samples, losses, codes, tol
         self.y = samples.y if free else None
         self.whole, self._limit = Box.of(losses, samples.y, free, sums), limit
         self.history: list[ScreeningEvent] = []
-        if samples.gram.whole is None and samples.diagonal.max() <= LARGEST_SINGLE:
+        if in_tiles:
             # More of them in single precision lead nowhere.
             limit = min(limit, 40 * samples.n)
             self.engine = Engine(samples.gram, samples.bias**2, samples.diagonal, limit, tol)

@@ -8,7 +8,7 @@ from cases import every_pair, some
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import ScreenedSVC, ScreenedSVR
-from skscreen.samples.kernels.gram import BY_BLOCKS
+from skscreen.svm.roads import BY_BLOCKS
 
 
 def samples(n, d=10, seed=0):

@@ -1,0 +1,222 @@
+"""Which road a fit takes: what solves it, on which kernel values, in which precision.
+
+This is the one place where methods are chosen by kernels, sizes, losses and what is asked for; what
+follows a road looks at nothing but the road. Methods are those of sections "kernel" and "linear" of
+`solvers`, and of `l1` and `crammer_singer`.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
+
+# What is asked for: one C; one C without any loss; a grid of values of C; a path of values chosen
+# by solutions; or bounds on all solutions of a range. The last two need the margins of solutions.
+Plan = Literal["one C", "C=inf", "grid", "eps", "bounds"]
+
+Solver = Literal[
+    "class pairs", "levels", "working sets", "rows", "rows together", "Crammer-Singer", "L1"
+]
+Values = Literal["rows", "few", "class blocks", "tiles", "matrix"]
+Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
+
+# Samples up to which one compiled call solves a problem faster than what shares work between fits:
+# of pairs of classes, and of two classes for one C; samples of a pair for the linear kernel, whose
+# rows are faster but for so few that what they prepare takes longer.
+FEW_IN_PAIRS, FEW, FEW_ROWS = 2000, 1000, 400
+
+# Samples up to which the matrix of a single problem costs less than products in tiles.
+BY_BLOCKS = 2000
+
+
+class Facts(Protocol):
+    """What only the samples tell; each is asked for where the road depends on it."""
+
+    @property
+    def largest(self) -> float:
+        """The largest square of the length of a sample, with its feature for an intercept."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether kernel values are large enough for most samples to be no support vectors."""
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether a kernel matrix of few samples is positive semi-definite."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows of the linear kernel are sparse, or mostly zero."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit is, as far as its road depends on it."""
+
+    kernel: str
+    classes: tuple[int, ...]  # their sizes; of a regression the number of samples
+    loss: str
+    free: bool = True  # the intercept is unpenalised
+    is_definite: bool = True  # the kernel, on any samples
+    regression: bool = False
+    one_vs_one: bool = False
+    joint: bool = False  # one problem for all classes
+    penalty: str = "l2"
+    plan: Plan = "one C"
+    again: bool = False  # for what one compiled loop has left unsolved
+    shared: bool = False  # other fits use the same kernel values
+    stored: bool = False  # solutions start those for other C
+    limited: bool = False  # the number of steps, by the user
+    screening: bool = True
+    solver: str = "auto"
+    indefinite: str = "error"
+    cache_size: float = 1000.0  # megabytes
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return sum(self.classes)
+
+    @property
+    def n_problems(self) -> int:
+        """Number of problems of two classes."""
+        k = len(self.classes)
+        if k < 3:
+            return 1
+        return k * (k - 1) // 2 if self.one_vs_one else k
+
+
+@dataclass(frozen=True)
+class Road:
+    """How the problems of a fit are solved."""
+
+    solver: Solver
+    values: Values
+    # Scores, and matrices of working sets, are in double precision from the beginning.
+    double: bool = False
+    # Margins are in double precision at the end, as starts and bounds for other C need them.
+    exact: bool = False
+    screens: bool = False
+    # One call solves all problems, or they share what is computed for it.
+    together: bool = False
+    # Solutions are kept in the store of the user.
+    stores: bool = False
+    # What is done where the kernel turns out not to be positive semi-definite.
+    otherwise: Otherwise = ""
+
+    def __str__(self) -> str:
+        """One line for users."""
+        parts = [_SOLVERS[self.solver], _VALUES[self.values]]
+        if self.values != "rows":
+            parts.append("double precision" if self.double else "single precision, then double")
+        parts.append("screening" if self.screens else "no screening")
+        if self.together:
+            parts.append("all problems together")
+        if self.otherwise in _OTHERWISE:
+            parts.append(_OTHERWISE[self.otherwise])
+        return "; ".join(parts)
+
+
+_SOLVERS = {
+    "class pairs": "one compiled loop for each problem",
+    "levels": "working sets, from growing parts of the samples",
+    "working sets": "working sets",
+    "rows": "coordinate descent and Newton's method",
+    "rows together": "coordinate descent and Newton's method",
+    "Crammer-Singer": "one problem for all classes",
+    "L1": "working sets of features and Newton's method",
+}
+_VALUES = {
+    "rows": "rows of features",
+    "few": "all kernel values",
+    "class blocks": "kernel values between classes",
+    "tiles": "kernel values in tiles",
+    "matrix": "the kernel matrix",
+}
+_OTHERWISE = {"LIBSVM": "LIBSVM if the kernel is indefinite", "shift": "a shift if it is"}
+
+
+def road(fit: Fit, facts: Facts) -> Road:
+    """Return the road of a fit."""
+    if fit.joint:
+        return Road("Crammer-Singer", "rows", double=True, together=True)
+    if fit.penalty == "l1":
+        return Road("L1", "rows", double=True, screens=True)
+    pairs = _by_pairs(fit, facts)
+    if pairs is not None:
+        return pairs
+    if fit.kernel == "linear":
+        together = _is_together(fit, facts)
+        solver: Solver = "rows together" if together else "rows"
+        return Road(
+            solver, "rows", double=True, exact=True, screens=fit.screening, together=together,
+            stores=fit.stored,
+        )  # fmt: skip
+    return _by_kernel(fit, facts)
+
+
+def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
+    """Return the road of problems between two classes that share kernel values, if it is that."""
+    # These solvers know hinges, and leave no margins.
+    needs_margins = fit.again or fit.plan in ("C=inf", "eps", "bounds")
+    if fit.loss != "hinge" or fit.solver != "auto" or needs_margins:
+        return None
+    if _is_small(fit, facts):
+        return Road("class pairs", "few", double=True, together=True)
+    shares = fit.one_vs_one and fit.is_definite and fit.kernel != "linear"
+    if shares and facts.largest <= LARGEST_SINGLE:
+        return Road("class pairs", "class blocks", together=True, stores=fit.stored)
+    return None
+
+
+def _is_small(fit: Fit, facts: Facts) -> bool:
+    """Whether one compiled call for a problem is the fastest way."""
+    if fit.one_vs_one:
+        small = fit.n <= FEW_IN_PAIRS
+        if fit.kernel == "linear":
+            # Inner products neither overflow nor vanish.
+            small = small and sum(sorted(fit.classes)[-2:]) <= FEW_ROWS
+            return small and 1.0 / LARGEST < facts.largest < LARGEST
+        return small and (fit.is_definite or facts.is_definite)
+    alone = fit.plan == "one C" and fit.n_problems == 1 and not fit.regression
+    return alone and fit.n <= FEW and fit.is_definite and fit.kernel != "linear"
+
+
+def _is_together(fit: Fit, facts: Facts) -> bool:
+    """Whether all classes against the rest start from one call: squared hinges on sparse rows."""
+    several = not fit.one_vs_one and fit.n_problems > 2 and fit.plan == "one C"
+    as_usual = fit.solver == "auto" and not (fit.limited or fit.stored)
+    return several and as_usual and fit.loss == "squared_hinge" and facts.is_sparse
+
+
+def _by_kernel(fit: Fit, facts: Facts) -> Road:
+    """Return the road of problems by the values of a kernel."""
+    is_alone = fit.plan in ("one C", "C=inf") and fit.n_problems == 1 and not fit.stored
+    # With many samples of a regression tiles are cheaper than the matrix, even for a path.
+    is_path = fit.regression and fit.plan in ("grid", "eps") and fit.kernel == "rbf"
+    fits = 8 * fit.n**2 <= fit.cache_size * 2**20
+    # Computing the matrix takes longer than solving one problem; unless it is next to a unit
+    # matrix, as most samples are support vectors then.
+    by_tiles = (is_alone or is_path) and fit.n > BY_BLOCKS and not fit.shared
+    in_tiles = not fits or (by_tiles and fit.is_definite and facts.is_wide)
+    in_single = in_tiles and facts.largest <= LARGEST_SINGLE
+    return Road(
+        "levels" if in_single else "working sets",
+        "tiles" if in_tiles else "matrix",
+        double=not in_single,
+        exact=fit.plan != "one C" or not is_alone,
+        screens=fit.screening,
+        stores=fit.stored,
+        otherwise="" if fit.is_definite else _otherwise(fit),
+    )
+
+
+def _otherwise(fit: Fit) -> Otherwise:
+    """Return what is done where the kernel turns out not to be positive semi-definite."""
+    if fit.indefinite == "warn":
+        # LIBSVM has an intercept without penalty, and no squares.
+        return "LIBSVM" if fit.free and not fit.loss.startswith("squared") else "shift"
+    if fit.indefinite == "shift":
+        return "shift"
+    # A conditionally definite kernel is convex all the same.
+    return "centre" if fit.free else "refuse"

@@ -1,0 +1,165 @@
+"""Which road a fit takes: one row for each, by what the fit is."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, svc_path, svr_path
+from skscreen.svm.problem import build
+from skscreen.svm.roads import Fit, Road, road
+
+# Two classes of 600 samples, and pairs of three or more.
+TWO = Fit("rbf", (300, 300), "hinge")
+PAIRS = replace(TWO, classes=(500, 300, 200), one_vs_one=True)
+LINES = Fit("linear", (300, 300), "hinge")
+REST = replace(LINES, classes=(200, 200, 200), loss="squared_hinge")
+TUBE = Fit("rbf", (1900,), "epsilon_insensitive", regression=True)
+GIVEN = replace(TWO, kernel="precomputed", is_definite=False)
+
+LARGE, HUGE = {"classes": (1500, 1500)}, {"classes": (10_000, 10_000)}
+
+ROWS = {"double": True, "screens": True}
+MATRIX = Road("working sets", "matrix", exact=True, **ROWS)
+ALONE = replace(MATRIX, exact=False)
+TILES = Road("levels", "tiles", screens=True)
+FEW = Road("class pairs", "few", double=True, together=True)
+BLOCKS = Road("class pairs", "class blocks", together=True)
+LINEAR = Road("rows", "rows", exact=True, **ROWS)
+TOGETHER = replace(LINEAR, solver="rows together", together=True)
+
+
+def facts(**known):
+    usual = {"largest": 1.0, "is_wide": True, "is_definite": True, "is_sparse": True}
+    return SimpleNamespace(**{**usual, **known})
+
+
+TABLE = [
+    # One compiled loop: a few samples.
+    ("few", TWO, {}, {}, FEW),
+    ("more than a few", TWO, {"classes": (501, 500)}, {}, ALONE),
+    ("few on a path", TWO, {"plan": "grid"}, {}, MATRIX),
+    ("few without losses", TWO, {"plan": "C=inf"}, {}, replace(ALONE, exact=True)),
+    ("few again", TWO, {"again": True}, {}, ALONE),
+    ("few squares", TWO, {"loss": "squared_hinge"}, {}, ALONE),
+    ("pairs of few", PAIRS, {}, {}, FEW),
+    ("pairs of few on a path", PAIRS, {"plan": "grid"}, {}, FEW),
+    ("pairs of few, within eps", PAIRS, {"plan": "eps"}, {}, MATRIX),
+    ("pairs of few, from a store", PAIRS, {"stored": True}, {}, FEW),
+    ("pairs of few, definite", PAIRS, {"is_definite": False}, {}, FEW),
+    # Pairs of classes.
+    ("pairs", PAIRS, {"classes": (2000, 500, 400)}, {}, BLOCKS),
+    ("pairs from a store", PAIRS, {"classes": (2000, 500, 400), "stored": True}, {},
+     replace(BLOCKS, stores=True)),
+    ("pairs of large classes", PAIRS, {"classes": (9000, 5000, 400)}, {}, BLOCKS),
+    ("pairs on a path", PAIRS, {"classes": (2000, 500, 400), "plan": "grid"}, {}, BLOCKS),
+    ("pairs, again", PAIRS, {"classes": (600, 800), "again": True}, {}, ALONE),
+    ("pairs, huge values", PAIRS, {"classes": (2000, 500, 400)}, {"largest": 1e38}, MATRIX),
+    ("pairs, squares", PAIRS, {"loss": "squared_hinge"}, {}, MATRIX),
+    # Working sets.
+    ("tiles", TWO, LARGE, {}, TILES),
+    ("tiles beyond the cache", TWO, {**HUGE, "plan": "grid"}, {}, replace(TILES, exact=True)),
+    ("next to a unit matrix", TWO, LARGE, {"is_wide": False}, ALONE),
+    ("path", TWO, {**LARGE, "plan": "grid"}, {}, MATRIX),
+    ("path within eps", TWO, {**LARGE, "plan": "eps"}, {}, MATRIX),
+    ("bounds", TWO, {**LARGE, "plan": "bounds"}, {}, MATRIX),
+    ("store", TWO, {**LARGE, "stored": True}, {}, replace(MATRIX, stores=True)),
+    ("small cache", TWO, {**LARGE, "cache_size": 1.0}, {"is_wide": False}, TILES),
+    ("huge values", TWO, HUGE, {"largest": 1e38, "is_wide": False},
+     replace(ALONE, values="tiles")),
+    ("no screening", TWO, {**LARGE, "screening": False}, {}, replace(TILES, screens=False)),
+    ("classes against the rest", replace(PAIRS, one_vs_one=False), {"classes": (2000, 900, 800)},
+     {}, MATRIX),
+    # Regressions: two of one matrix in a search, none on a path of many samples.
+    ("tube", TUBE, {}, {}, ALONE),
+    ("large tube", TUBE, {"classes": (2500,)}, {}, TILES),
+    ("tubes", TUBE, {"plan": "grid"}, {}, MATRIX),
+    ("large tubes", TUBE, {"classes": (2500,), "plan": "grid"}, {}, replace(TILES, exact=True)),
+    ("large tubes of a polynomial", replace(TUBE, kernel="poly"),
+     {"classes": (2500,), "plan": "grid"}, {}, MATRIX),
+    ("tubes of a search", TUBE, {"classes": (2500,), "plan": "grid", "shared": True}, {}, MATRIX),
+    # Kernels that may be indefinite.
+    ("given", GIVEN, {}, {}, replace(ALONE, otherwise="centre")),
+    ("given, penalised", GIVEN, {"free": False}, {}, replace(ALONE, otherwise="refuse")),
+    ("given, large", GIVEN, LARGE, {}, replace(ALONE, otherwise="centre")),
+    ("LIBSVM", GIVEN, {"indefinite": "warn"}, {}, replace(ALONE, otherwise="LIBSVM")),
+    ("warned, squares", GIVEN, {"indefinite": "warn", "loss": "squared_hinge"}, {},
+     replace(ALONE, otherwise="shift")),
+    ("shift", GIVEN, {"indefinite": "shift"}, {}, replace(ALONE, otherwise="shift")),
+    ("indefinite pairs", replace(PAIRS, kernel="precomputed", is_definite=False), {},
+     {"is_definite": False}, replace(MATRIX, otherwise="centre")),
+    # Rows.
+    ("rows", LINES, {}, {}, LINEAR),
+    ("rows on a path", LINES, {"plan": "eps"}, {}, LINEAR),
+    ("rows of a store", LINES, {"stored": True}, {}, replace(LINEAR, stores=True)),
+    ("rows, no screening", LINES, {"screening": False}, {}, replace(LINEAR, screens=False)),
+    ("pairs of a few rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True}, {}, FEW),
+    ("pairs of more rows", LINES, {"classes": (300, 150, 90), "one_vs_one": True}, {}, LINEAR),
+    ("pairs of huge rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True},
+     {"largest": 1e50}, LINEAR),
+    ("rows by Newton", LINES, {"solver": "second-order"}, {}, LINEAR),
+    ("classes together", REST, {}, {}, TOGETHER),
+    ("classes of full rows", REST, {}, {"is_sparse": False}, LINEAR),
+    ("classes of hinges", REST, {"loss": "hinge"}, {}, LINEAR),
+    ("limited steps", REST, {"limited": True}, {}, LINEAR),
+    ("classes on a path", REST, {"plan": "grid"}, {}, LINEAR),
+    ("joint", REST, {"joint": True}, {},
+     Road("Crammer-Singer", "rows", double=True, together=True)),
+    ("features", REST, {"penalty": "l1"}, {}, Road("L1", "rows", **ROWS)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row[0] for row in TABLE])
+def test_roads(row):
+    _, fit, changes, known, expected = row
+    assert road(replace(fit, **changes), facts(**known)) == expected
+
+
+def test_only_what_decides_is_asked_for():
+    road(TWO, None)
+    road(replace(TWO, plan="grid"), None)
+    road(LINES, None)
+
+
+def drawn(n, n_classes=2):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 3)), np.arange(n) % n_classes
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "n_classes", "solver"),
+    [
+        (ScreenedSVC(), 60, 2, "class pairs"),
+        (ScreenedSVC(), 2100, 2, "levels"),
+        (ScreenedSVC(), 2100, 3, "class pairs"),
+        (ScreenedSVC(C=np.inf), 60, 2, "class pairs"),
+        (ScreenedSVR(), 60, 2, "working sets"),
+        (ScreenedLinearSVC(), 60, 2, "rows"),
+        (ScreenedLinearSVC(penalty="l1"), 60, 2, "L1"),
+        (ScreenedLinearSVC(multi_class="crammer_singer"), 60, 3, "Crammer-Singer"),
+    ],
+)
+def test_roads_of_estimators(model, n, n_classes, solver):
+    X, y = drawn(n, n_classes)
+    assert build(model, X, y).road.solver == solver
+
+
+def test_verbose_says_the_road(capsys):
+    X, y = drawn(60)
+    ScreenedSVC(verbose=1).fit(X, y)
+    assert capsys.readouterr().err.startswith(f"{FEW}\n")
+    svc_path(X, y, Cs=[1.0], verbose=1)
+    assert capsys.readouterr().err.startswith(f"{MATRIX}\n")
+    ScreenedSVC().fit(X, y)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_path_of_regressions_proves_as_much_with_more_samples():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (2400, 3))
+    y = np.sin(X).sum(axis=1) + 0.1 * rng.normal(size=len(X))
+    few, many = (
+        svr_path(X[:n], y[:n], Cs=[0.1, 1.0, 10.0], gamma=0.3, tol=1e-6).rates for n in (1900, 2400)
+    )
+    assert np.all(many > few - 0.05) and few.min() > 0.3
