@@ -60,7 +60,7 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
     n_jobs : int or None, default=None
         Number of folds to process in parallel.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 says how the problems are solved, and shows a progress bar.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class ScreenedSVRCV(SearchOverC, ScreenedSVR):
     n_jobs : int or None, default=None
         Number of folds to process in parallel.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 says how the problems are solved, and shows a progress bar.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 says how the problems are solved, and shows a progress bar.
     random_state : int, RandomState or None, default=None
         Seed of the order in which coordinate descent visits the samples.
 

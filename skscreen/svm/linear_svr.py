@@ -44,7 +44,7 @@ class ScreenedLinearSVR(BaseSVR):
     store : str, path, Store or None, default=None
         A folder for solutions, from which fits with another C start; see `ScreenedSVC`.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 says how the problems are solved, and shows a progress bar.
     random_state : int, RandomState or None, default=None
         Seed of the order in which coordinate descent visits the samples.
 

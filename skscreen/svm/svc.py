@@ -115,7 +115,7 @@ class ScreenedSVC(BaseSVC):
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel
         values. None is one for the problems, and for kernel values all processors where that pays.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 says how the problems are solved, and shows a progress bar.
     random_state : int, RandomState or None, default=None
         Seed of the order in which coordinate descent visits the samples, and of the folds of
         `probability`.
