@@ -96,9 +96,9 @@ def linear_pass(block: Block, W: np.ndarray, task: Task, last: Passed | None) ->
     values, gradients = np.zeros((n_some, n_variants, 3)), np.zeros((n_some, n_variants, width))
     curvature = np.zeros((n_some, n_variants, width, *([width] if task.with_matrix else [])))
     slopes = np.zeros((n_some, n_variants, LENGTHS.size))
-    rows, room = flat_rows(block.rows), None
+    rows, room, dtype = flat_rows(block.rows), None, block.rows.dtype
     if task.with_matrix and not sparse.issparse(block.rows):
-        room = np.empty((step, width), rows[0].dtype), np.empty((width, width), rows[0].dtype)
+        room = np.empty((step, width), dtype), np.empty((width, width), dtype)
     with blas_threads_for(width):
         for first in range(0, n, max(step, 1)):
             part = first, min(first + step, n)
@@ -131,7 +131,7 @@ def _begin(n: int, shape: tuple[int, int], task: Task, k: int, last: Kept | None
     return Kept(base, np.empty(size), before, np.empty(n, np.float32), np.empty(shape))
 
 
-def _add_curvature(rows: tuple, part: tuple[int, int], second, scale: float, room, out) -> None:
+def _add_curvature(rows, part: tuple[int, int], second, scale: float, room, out) -> None:
     """Add sum_i second_i (x_i, B)(x_i, B)' over rows first, ..., stop - 1, or its diagonal (D,)."""
     if out.ndim == 1:
         loops.add_squares(rows, scale, second, out)

@@ -11,6 +11,7 @@ For kernel values see `gram.Places`.
 """
 
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ LARGEST_SINGLE = 1e37
 
 # Rows that are copied in extended precision together.
 _TOGETHER = 256
+
+# What is made of the data, and not kept in files.
+_FOR_LOOPS = {"rows", "short_rows"}
 
 
 def both_signs(n: int) -> np.ndarray:
@@ -103,16 +107,19 @@ class LinearSamples:
         out.norms, out._counts = np.sqrt(self.norms**2 - self.bias**2 + out.bias**2), {}
         return out
 
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in vars(self).items() if name not in _FOR_LOOPS}
+
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
 
-    @property
-    def rows(self) -> tuple:
-        """Data, columns, starts of rows and number of columns for compiled code."""
+    @cached_property
+    def rows(self) -> Any:
+        """The rows for compiled code."""
         return flat_rows(self.X)
 
-    @property
-    def short_rows(self) -> tuple:
+    @cached_property
+    def short_rows(self) -> Any:
         """The same without zeros, if they are known."""
         return self.rows if self.compressed is None else flat_rows(self.compressed)
 
@@ -317,21 +324,21 @@ def compress(X: Any) -> sparse.csr_array | None:
     return sparse.csr_array((data, columns, starts), shape=X.shape)
 
 
-def flat_rows(X: Any) -> tuple:
-    """Return data, columns, starts of rows and number of columns for compiled code.
+def flat_rows(X: Any) -> Any:
+    """Return rows for compiled code, which are checked once and must not change from then on.
 
-    These are the arrays of CSR, unsigned columns spare the test for negative ones; of dense data
-    the last two are empty.
+    They have the arrays of CSR, unsigned columns spare the test for negative ones; dense data has
+    neither columns nor starts of rows.
     """
     if not sparse.issparse(X):
-        return X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int32), X.shape[1]
+        return loops.rows(X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int32), X.shape[1])
     places = np.promote_types(X.indices.dtype, X.indptr.dtype)
     columns, starts = (np.ascontiguousarray(part, places) for part in (X.indices, X.indptr))
     unsigned = np.uint32 if places.itemsize == 4 else np.uint64
-    return np.ascontiguousarray(X.data), columns.view(unsigned), starts, X.shape[1]
+    return loops.rows(np.ascontiguousarray(X.data), columns.view(unsigned), starts, X.shape[1])
 
 
-def squared_norms(rows: tuple, n: int) -> np.ndarray:
+def squared_norms(rows: Any, n: int) -> np.ndarray:
     """Return the squared lengths of n `flat_rows`; columns must not repeat within a row."""
     out = np.empty(n)
     loops.squared_norms(rows, out)

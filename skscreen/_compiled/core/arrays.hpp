@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #if defined(_M_X64)
 #include <xmmintrin.h>
@@ -25,6 +26,9 @@
 
 namespace skscreen {
 
+// Infinities, NaN, and doubles beyond the range of a float, which become infinite, are counted on.
+static_assert(std::numeric_limits<double>::is_iec559 && std::numeric_limits<float>::is_iec559);
+
 // Bytes fetched by one instruction; a longer cache line is fetched more than once.
 constexpr int64_t CACHE_LINE = 64;
 
@@ -34,27 +38,34 @@ SKSCREEN_INLINE void prefetch(const T* entry) {
 #if defined(__GNUC__)
   __builtin_prefetch(entry);
 #elif defined(_M_X64)
-  _mm_prefetch((const char*)entry, _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(entry), _MM_HINT_T0);
 #endif
 }
 
 // The same for entries first, ..., last - 1.
 template <class T>
 SKSCREEN_INLINE void prefetch(const T* entries, int64_t first, int64_t last) {
-  for (int64_t place = first; place < last; place += CACHE_LINE / (int64_t)sizeof(T))
+  for (int64_t place = first; place < last; place += CACHE_LINE / static_cast<int64_t>(sizeof(T)))
     prefetch(entries + place);
 }
 
 #ifdef SKSCREEN_CHECK_BOUNDS
 inline void check_bounds(int64_t i, int64_t size) {
   if (i < 0 || i >= size) {
-    std::fprintf(stderr, "skscreen: index %lld out of %lld\n", (long long)i, (long long)size);
+    std::fprintf(stderr, "skscreen: index %lld out of %lld\n", static_cast<long long>(i),
+                 static_cast<long long>(size));
     std::abort();
   }
 }
 #else
 SKSCREEN_INLINE void check_bounds(int64_t, int64_t) {}
 #endif
+
+// A part first, ..., last - 1 of `size` entries; one of none may begin at the end.
+SKSCREEN_INLINE void check_part(int64_t first, int64_t last, int64_t size) {
+  check_bounds(first, size + 1);
+  check_bounds(last - first, size - first + 1);
+}
 
 // One-dimensional array.
 template <class T>
@@ -68,6 +79,7 @@ struct Array {
   }
   // Entries first, ..., last - 1.
   SKSCREEN_INLINE Array slice(int64_t first, int64_t last) const {
+    check_part(first, last, size);
     return {data + first, last - first};
   }
   operator Array<const T>() const { return {data, size}; }
@@ -85,6 +97,7 @@ struct Steps {
     return data[i * step];
   }
   SKSCREEN_INLINE Steps slice(int64_t first, int64_t last) const {
+    check_part(first, last, size);
     return {data + first * step, last - first, step};
   }
 };
@@ -101,7 +114,10 @@ struct Matrix {
     check_bounds(j, columns);
     return data[i * columns + j];
   }
-  SKSCREEN_INLINE Array<T> row(int64_t i) const { return {data + i * columns, columns}; }
+  SKSCREEN_INLINE Array<T> row(int64_t i) const {
+    check_bounds(i, rows);
+    return {data + i * columns, columns};
+  }
   operator Matrix<const T>() const { return {data, rows, columns}; }
 };
 
@@ -120,6 +136,7 @@ struct Stack {
     return data[(k * rows + i) * columns + j];
   }
   SKSCREEN_INLINE Matrix<T> operator[](int64_t k) const {
+    check_bounds(k, size);
     return {data + k * rows * columns, rows, columns};
   }
   operator Stack<const T>() const { return {data, size, rows, columns}; }

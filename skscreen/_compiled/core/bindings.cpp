@@ -15,8 +15,10 @@ void bind(nb::module_& m) {
   m.def(
       "search_kinks",
       [](Array<const double> m, Array<const double> ratio, Array<const double> sigma,
-         Array<const double> l, Array<const double> u, double z, double lo,
-         double hi) { return search_kinks({m, ratio, sigma, l, u, z}, lo, hi); },
+         Array<const double> l, Array<const double> u, double z, double lo, double hi) {
+        expects_sizes(m.size, "ratio", ratio, "sigma", sigma, "l", l, "u", u);
+        return search_kinks({m, ratio, sigma, l, u, z}, lo, hi);
+      },
       ReleaseGIL());
 }
 

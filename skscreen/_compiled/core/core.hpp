@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 
 namespace skscreen {
 
@@ -109,6 +110,7 @@ SKSCREEN_INLINE double clip(double value, double low, double high) {
 inline std::tuple<double, double, double> total_range(Array<const double> sigma,
                                                       Array<const double> l,
                                                       Array<const double> u) {
+  expects_sizes(sigma.size, "l", l, "u", u);
   double smallest = 0.0, largest = 0.0, size = 0.0;
   for (int64_t i = 0; i < sigma.size; ++i) {
     if (sigma[i] == 0.0) continue;
@@ -220,6 +222,7 @@ inline std::pair<double, bool> multiplier(const BoxEquality& p, double start) {
 inline double project(Array<const double> m, Array<const double> ratio, Array<const double> sigma,
                       Array<const double> l, Array<const double> u, double z, double start,
                       Array<double> out) {
+  expects_sizes(m.size, "ratio", ratio, "sigma", sigma, "l", l, "u", u, "out", out);
   auto [t, done] = multiplier({m, ratio, sigma, l, u, z}, start);
   for (int64_t i = 0; i < m.size; ++i)  // an infinite t times 0 would be NaN
     out[i] = ratio[i] != 0.0 ? m[i] + t * ratio[i] : m[i];

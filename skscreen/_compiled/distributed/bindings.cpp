@@ -29,7 +29,7 @@ struct type_caster<RowSums>
 namespace skscreen::distributed {
 
 void bind(nb::module_& m) {
-  for_all_rows([&m](auto rows) {
+  for_all_rows([&m](auto rows, const char*) {
     using Data = decltype(rows);
     m.def("linear_losses", &linear_losses<Data>, ReleaseGIL());
     m.def("add_squares", &add_squares<Data>, ReleaseGIL());

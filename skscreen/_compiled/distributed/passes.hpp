@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 #include "samples/rows.hpp"
 
@@ -80,13 +81,25 @@ SKSCREEN_INLINE void add_slopes(double start, double change, double weight, doub
 template <class Data>
 void linear_losses(const Data& X, int64_t first, int64_t last, const ClassAtWeights& at,
                    const KnownOfRows& known, const FoundOfRows& found, const RowSums& sums) {
-  const int64_t d = X.d, n_variants = sums.values.rows;
+  const int64_t d = X.d, n = known.codes.size, n_variants = sums.values.rows;
   const bool hinge = at.widths.size > 0;
+  expects(X.has(n) && 0 <= first && first <= last && last <= n, "first:last must be rows of X");
+  expects(at.w.size >= d + (at.scale != 0.0), "w must have an entry for each column");
+  expects_sizes(n, "weights", known.weights, "before", known.before, "here", found.here);
+  if (hinge) expects_sizes(n, "base", known.base, "factors", found.factors);
+  if (hinge) expects_sizes(n_variants, "widths", at.widths);
+  expects_shape(n_variants, 3, "values", sums.values);
+  expects(sums.gradients.rows == n_variants && sums.gradients.columns >= at.w.size,
+          "gradients must have a row for each variant");
+  expects(found.seconds.rows >= n_variants && found.seconds.columns >= last - first,
+          "seconds must have a row for each variant");
+  expects(sums.lengths.size <= MOST_LENGTHS, "lengths must be few");
+  expects_sizes(sums.lengths.size, "slopes", sums.slopes);
   const double constant = at.scale != 0.0 ? at.scale * at.w[d] : 0.0;
   for (int64_t i = first; i < last; ++i) {
     const double sign = known.codes[i] == at.positive ? 1.0 : -1.0, weight = known.weights[i];
     const double h = 1.0 - sign * (X.dot(i, at.w.data) + constant), start = known.before[i];
-    found.here[i] = (float)h;
+    found.here[i] = static_cast<float>(h);
     double base = hinge ? known.base[i] : 0.0;
     add_slopes(start, h - start, weight, base, hinge ? at.widths[0] : 0.0, sums);
     for (int64_t k = 0; k < n_variants; ++k) {
@@ -112,14 +125,21 @@ void linear_losses(const Data& X, int64_t first, int64_t last, const ClassAtWeig
 template <class T, class Data>
 int64_t root_rows(const Data& X, int64_t first, int64_t last, double scale,
                   Array<const double> second, Matrix<T> out) {
+  expects(X.dense() && 0 <= first && first <= last && (X.d == 0 || last <= X.count()),
+          "first:last must be rows of a dense X");
+  expects(second.size >= last - first, "second must have an entry for each row");
+  expects(out.columns >= X.d + (scale != 0.0), "out must have an entry for each column");
+  int64_t used = 0;
+  for (int64_t i = 0; i < last - first; ++i) used += second[i] != 0.0;
+  expects(out.rows >= used, "out must have a row for each second that is not 0");
   int64_t count = 0;
   for (int64_t i = first; i < last; ++i) {
     if (second[i - first] == 0.0) continue;
-    const T root = (T)std::sqrt(second[i - first]);
+    const T root = static_cast<T>(std::sqrt(second[i - first]));
     const T* row = X.data.data + i * X.d;
     T* into = out.row(count++).data;
     for_all(X.d, [row, into, root](int64_t j) { into[j] = root * row[j]; });
-    if (scale != 0.0) into[X.d] = (T)scale * root;
+    if (scale != 0.0) into[X.d] = static_cast<T>(scale) * root;
   }
   return count;
 }
@@ -127,6 +147,8 @@ int64_t root_rows(const Data& X, int64_t first, int64_t last, double scale,
 // Add the sum of second_i times the squares of (x_i, B).
 template <class Data>
 void add_squares(const Data& X, double scale, Array<const double> second, Array<double> out) {
+  expects(X.has(second.size), "second must have an entry for each row");
+  expects(out.size >= X.d + (scale != 0.0), "out must have an entry for each column");
   double total = 0.0;
   for (int64_t i = 0; i < second.size; ++i) {
     const double by = second[i];
@@ -134,7 +156,7 @@ void add_squares(const Data& X, double scale, Array<const double> second, Array<
     const int64_t first = X.first(i), last = X.first(i + 1);
     for (int64_t p = first; p < last; ++p) {
       const double value = X.data[p];
-      out[X.dense() ? p - first : (int64_t)X.columns[p]] += by * value * value;
+      out[X.dense() ? p - first : static_cast<int64_t>(X.columns[p])] += by * value * value;
     }
     total += by;
   }
@@ -145,6 +167,9 @@ void add_squares(const Data& X, double scale, Array<const double> second, Array<
 template <class Data>
 void add_curved(const Data& X, double scale, Array<const double> second, Array<const double> v,
                 Array<double> out) {
+  expects(X.has(second.size), "second must have an entry for each row");
+  expects(v.size >= X.d + (scale != 0.0), "v must have an entry for each column");
+  expects_sizes(v.size, "out", out);
   const double constant = scale != 0.0 ? scale * v[X.d] : 0.0;
   double total = 0.0;
   for (int64_t i = 0; i < second.size; ++i) {

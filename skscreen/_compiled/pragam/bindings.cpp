@@ -16,8 +16,9 @@ void bind(nb::module_& m) {
   m.def("shortfalls", &shortfalls, ReleaseGIL());
   m.def("move_along", &move_along, ReleaseGIL());
   m.def("quantile_between", &quantile_between, ReleaseGIL());
-  for_all_rows(
-      [&m](auto rows) { m.def("pegasos_steps", &pegasos_steps<decltype(rows)>, ReleaseGIL()); });
+  for_all_rows([&m](auto rows, const char*) {
+    m.def("pegasos_steps", &pegasos_steps<decltype(rows)>, ReleaseGIL());
+  });
 }
 
 }  // namespace skscreen::pragam

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/sums.hpp"
 #include "samples/intercept.hpp"
 #include "samples/rows.hpp"
@@ -15,6 +16,7 @@ namespace skscreen::pragam {
 
 // out = (1 - share) x + share y.
 inline void mix(Array<const double> x, Array<const double> y, double share, Array<double> out) {
+  expects_sizes(out.size, "x", x, "y", y);
   const double *a = x.data, *b = y.data;
   double* into = out.data;
   for_all(out.size,
@@ -22,6 +24,7 @@ inline void mix(Array<const double> x, Array<const double> y, double share, Arra
 }
 
 inline double squared_distance(Array<const double> x, Array<const double> y) {
+  expects_sizes(x.size, "y", y);
   const double *a = x.data, *b = y.data;
   return sum_of(x.size, [a, b](int64_t i) { return (a[i] - b[i]) * (a[i] - b[i]); });
 }
@@ -29,6 +32,7 @@ inline double squared_distance(Array<const double> x, Array<const double> y) {
 // Sum of tops_i max(g_i - b normal_i, 0).
 inline double hinge_sum(Array<const double> g, Array<const double> tops, Array<const double> normal,
                         double b) {
+  expects_sizes(g.size, "tops", tops, "normal", normal);
   const double *value = g.data, *top = tops.data, *slope = normal.data;
   return sum_of(g.size, [value, top, slope, b](int64_t i) {
     return top[i] * std::max(value[i] - b * slope[i], 0.0);
@@ -37,6 +41,7 @@ inline double hinge_sum(Array<const double> g, Array<const double> tops, Array<c
 
 // Fill `out` (which may be `margins`) with roots_i (1 - margins_i).
 inline void shortfalls(Array<const double> margins, Array<const double> roots, Array<double> out) {
+  expects_sizes(out.size, "margins", margins, "roots", roots);
   const double *margin = margins.data, *root = roots.data;
   double* into = out.data;
   for_all(out.size, [margin, root, into](int64_t i) { into[i] = root[i] * (1.0 - margin[i]); });
@@ -45,6 +50,7 @@ inline void shortfalls(Array<const double> margins, Array<const double> roots, A
 // out = base + scale g.
 inline void move_along(Array<const double> base, Array<const double> g, double scale,
                        Array<double> out) {
+  expects_sizes(out.size, "base", base, "g", g);
   const double *from = base.data, *direction = g.data;
   double* into = out.data;
   for_all(out.size,
@@ -55,6 +61,8 @@ inline void move_along(Array<const double> base, Array<const double> g, double s
 inline double quantile_between(Array<const double> values, Array<const double> weights,
                                double level, double low, double high) {
   const int64_t n = values.size;
+  expects(n > 0, "values must not be empty");
+  expects_sizes(n, "weights", weights);
   const std::unique_ptr<double[]> v(new double[n]), u(new double[n]);
   int64_t inside = 0;
   double below = 0.0, within = 0.0;
@@ -81,6 +89,10 @@ template <class Data>
 void pegasos_steps(const Data& X, Array<const double> y, Matrix<const int64_t> drawn, double lam,
                    int64_t t, bool projection, Array<double> w, Array<double> a) {
   const int64_t size = drawn.columns;
+  expects(X.has(y.size), "y must have an entry for each row");
+  expects_sizes(y.size, "a", a);
+  expects(w.size >= X.d, "w must have an entry for each column");
+  expects_places("drawn", drawn, y.size);
   const std::unique_ptr<double[]> margins(new double[size]);
   const double share = 1.0 / size;
   double scale = 1.0, square = 0.0;

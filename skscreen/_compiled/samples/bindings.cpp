@@ -46,7 +46,10 @@ static void bind_matrices(nb::module_& m) {
 namespace skscreen::samples {
 
 void bind(nb::module_& m) {
-  for_all_rows([&m](auto rows) { bind_rows<decltype(rows)>(m); });
+  for_all_rows([&m](auto rows, const char* name) {
+    bind_rows_class(m, rows, name);
+    bind_rows<decltype(rows)>(m);
+  });
   bind_matrices<float>(m);
   bind_matrices<double>(m);
   m.def("add_gram_rows", &add_gram_rows, ReleaseGIL());

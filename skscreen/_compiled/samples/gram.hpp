@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/sums.hpp"
 
 namespace skscreen::samples {
@@ -42,12 +43,19 @@ SKSCREEN_INLINE void add_gram_rows_by(Matrix<const double> K, Array<const int64_
 
 inline void add_gram_rows(Matrix<const double> K, Array<const int64_t> rows,
                           Array<const double> weights, Array<double> out) {
+  expects_places("rows", rows, K.rows);
+  expects_sizes(rows.size, "weights", weights);
+  expects_sizes(K.columns, "out", out);
   add_gram_rows_by(K, rows, weights, out, [](int64_t j) { return j; });
 }
 
 inline void add_gram_rows_at(Matrix<const double> K, Array<const int64_t> rows,
                              Array<const double> weights, Array<const int64_t> columns,
                              Array<double> out) {
+  expects_places("rows", rows, K.rows);
+  expects_places("columns", columns, K.columns);
+  expects_sizes(rows.size, "weights", weights);
+  expects_sizes(columns.size, "out", out);
   const int64_t* column = columns.data;
   add_gram_rows_by(K, rows, weights, out, [column](int64_t j) { return column[j]; });
 }
@@ -57,13 +65,19 @@ template <class Out>
 void copy_block(Matrix<const double> K, Array<const int64_t> rows, Array<const int64_t> columns,
                 Array<const double> own_rows, Array<const double> own_columns, double factor,
                 Matrix<Out> out) {
+  expects_places("rows", rows, K.rows);
+  expects_places("columns", columns, K.columns);
+  expects_sizes(rows.size, "own_rows", own_rows);
+  expects_sizes(columns.size, "own_columns", own_columns);
+  expects(out.rows >= rows.size && out.columns >= columns.size,
+          "out must have room for rows and columns");
   const double* others = own_columns.data;
   for (int64_t k = 0; k < rows.size; ++k) {
     const double* A = K.row(rows[k]).data;
     const double mine = own_rows[k];
     Out* into = out.row(k).data;
     for (int64_t j = 0; j < columns.size; ++j)
-      into[j] = (Out)(factor * (A[columns[j]] - mine - others[j]));
+      into[j] = static_cast<Out>(factor * (A[columns[j]] - mine - others[j]));
   }
 }
 

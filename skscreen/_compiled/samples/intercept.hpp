@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 
 namespace skscreen::samples {
@@ -57,6 +58,8 @@ inline double select_quantile(Array<double> v, Array<double> u, double level) {
 inline double weighted_quantile(Array<const double> values, Array<const double> weights,
                                 double level) {
   const int64_t n = values.size;
+  expects(n > 0, "values must not be empty");
+  expects_sizes(n, "weights", weights);
   const std::unique_ptr<double[]> v(new double[n]), u(new double[n]);
   std::copy_n(values.data, n, v.get());
   std::copy_n(weights.data, n, u.get());
@@ -70,6 +73,7 @@ inline double weighted_quantile(Array<const double> values, Array<const double> 
 // those left out. The interval is wider where rounding errors leave the place of the quantile open.
 inline std::pair<double, double> best_intercepts(Array<const double> kinks,
                                                  Array<const double> caps, double level) {
+  expects_sizes(kinks.size, "caps", caps);
   if (kinks.size == 0) return {0.0, 0.0};
   double size = std::abs(level);
   for (int64_t k = 0; k < caps.size; ++k) size += caps[k];
@@ -93,6 +97,7 @@ inline double end_of_gap(Array<const double> kinks, Array<const double> y, doubl
 inline double balancing_intercept(Array<const double> kinks, Array<const double> sizes,
                                   Array<const double> y, double side) {
   const int64_t n = kinks.size;
+  expects_sizes(n, "sizes", sizes, "y", y);
   double low = INF, high = -INF;
   bool known = true;
   for (int64_t k = 0; k < n; ++k) {
@@ -140,6 +145,7 @@ SKSCREEN_INLINE double move_to_balance(double missing, double y, double cap, dou
 // Make sum_i y_i alpha_i vanish by the samples on the kink; return what is missing then.
 inline double balance_at_kink(Array<const double> lacks, Array<const double> y,
                               Array<const double> caps, Array<double> alpha) {
+  expects_sizes(alpha.size, "lacks", lacks, "y", y, "caps", caps);
   double missing = 0.0;
   for (int64_t i = 0; i < alpha.size; ++i) missing -= y[i] * alpha[i];
   for (int64_t i = 0; i < alpha.size && missing != 0.0; ++i)
@@ -150,6 +156,8 @@ inline double balance_at_kink(Array<const double> lacks, Array<const double> y,
 // The same by samples in an order.
 inline void balance_in(Array<const int64_t> order, double missing, Array<const double> y,
                        Array<const double> caps, Array<double> alpha) {
+  expects_sizes(alpha.size, "y", y, "caps", caps);
+  expects_places("order", order, alpha.size);
   for (int64_t k = 0; k < order.size && missing != 0.0; ++k) {
     const int64_t i = order[k];
     missing -= move_to_balance(missing, y[i], caps[i], alpha[i]);
@@ -161,6 +169,8 @@ inline void balance_in(Array<const int64_t> order, double missing, Array<const d
 inline std::pair<double, double> certify(Array<const double> lacks, Array<const double> alpha,
                                          Array<const double> caps, Array<const double> shifts,
                                          Array<const double> width) {
+  expects_sizes(lacks.size, "alpha", alpha, "caps", caps, "shifts", shifts);
+  if (width.size) expects_sizes(lacks.size, "width", width);
   double gap = 0.0, loss = 0.0;
   for (int64_t i = 0; i < lacks.size; ++i) {
     if (width.size == 0) {

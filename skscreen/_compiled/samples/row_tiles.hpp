@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "samples/tiles.hpp"
 
 namespace skscreen::samples {
@@ -21,6 +22,25 @@ template <class T>
 struct TileRows {
   Array<const int64_t> indptr, columns;
   Array<const T> values, high, low;
+
+  bool sparse() const { return columns.size > 0; }
+
+  // Whether some rows can be read as rows of d columns.
+  void check(const char* name, Array<const int64_t> index, int64_t d) const {
+    expects_sizes(high.size, "low", low);
+    expects_sizes(high.size + 1, "indptr", indptr);
+    if (sparse()) expects_sizes(values.size, "columns", columns);
+    expects_places(name, index, high.size);
+    for (int64_t k = 0; k < index.size; ++k) {
+      const int64_t first = indptr[index[k]], last = indptr[index[k] + 1];
+      expects(0 <= first && first <= last && last <= values.size && (last - first) % 4 == 0,
+              "indptr must ascend by fours, to the number of values at most");
+      if (sparse())
+        expects_places("columns", columns.slice(first, last), d);
+      else
+        expects(last - first == d, "rows without columns must have d values");
+    }
+  }
 };
 
 // A few of the right rows as columns, and space for four rows of exponents between them and others.
@@ -124,6 +144,15 @@ class Tile {
   }
 };
 
+template <class T>
+void check_tiles(const TileRows<T>& left, const TileRows<T>& right, int64_t width, int64_t d,
+                 Array<const int64_t> I, Array<const int64_t> J) {
+  expects(width > 0, "width must be positive");
+  expects(d >= 0 && d % 4 == 0 && d < MOST_ENTRIES / width, "d must be a multiple of four");
+  left.check("I", I, d);
+  right.check("J", J, d);
+}
+
 // Add sum_{i in I} c_i 2^-|a_i - b_j|^2 to the values of j in J, and bounds to their errors.
 //
 // Weights are |c_i|, those of negative c_i first.
@@ -131,6 +160,11 @@ template <class T>
 void add_tiles(const TileRows<T>& left, const TileRows<T>& right, int64_t width, int64_t d,
                Array<const int64_t> I, Array<const int64_t> J, Array<const T> weights,
                int64_t n_negative, Matrix<const double> own, const Sums& out) {
+  check_tiles(left, right, width, d, I, J);
+  out.check(J.size);
+  expects_sizes(I.size, "weights", weights);
+  expects_shape(I.size, 2, "own", own);
+  expects(0 <= n_negative && n_negative <= I.size, "n_negative must be from 0 to the size of I");
   Tile<T> tile(width, d);
   for (int64_t start = 0; start < J.size; start += width) {
     const int64_t stop = std::min(start + width, J.size);
@@ -158,6 +192,8 @@ void add_tiles(const TileRows<T>& left, const TileRows<T>& right, int64_t width,
 template <class T>
 void write_tiles(const TileRows<T>& left, const TileRows<T>& right, int64_t width, int64_t d,
                  Array<const int64_t> I, Array<const int64_t> J, Matrix<T> out) {
+  check_tiles(left, right, width, d, I, J);
+  expects(out.rows >= I.size && out.columns >= J.size, "out must have room for I and J");
   Tile<T> tile(width, d);
   for (int64_t start = 0; start < J.size; start += width) {
     const int64_t stop = std::min(start + width, J.size);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/sums.hpp"
 
 namespace skscreen::samples {
@@ -21,10 +22,28 @@ struct Rows {
   Array<const Start> starts;
   int64_t d;
 
+  // Everything that the loops below rely on; what is known of rows from here on is their number.
+  void check() const {
+    expects(d >= 0, "d must not be negative");
+    if (dense()) {
+      expects(columns.size == 0, "columns must be empty where starts are");
+      expects(d == 0 ? data.size == 0 : data.size % d == 0, "data must have d entries a row");
+      return;
+    }
+    expects_sizes(data.size, "columns", columns);
+    expects_starts("starts", starts, data.size);
+    expects_places("columns", columns, d);
+  }
+
+  // Rows without columns are any number, as none of their entries is read.
+  bool has(int64_t n) const { return n == count() || (dense() && d == 0); }
+
   SKSCREEN_INLINE bool dense() const { return starts.size == 0; }
   int64_t count() const { return dense() ? (d ? data.size / d : 0) : starts.size - 1; }
   // Entries of row i are first(i), ..., first(i + 1) - 1.
-  SKSCREEN_INLINE int64_t first(int64_t i) const { return dense() ? i * d : (int64_t)starts[i]; }
+  SKSCREEN_INLINE int64_t first(int64_t i) const {
+    return dense() ? i * d : static_cast<int64_t>(starts[i]);
+  }
 
   // Inner product of row i with w.
   SKSCREEN_INLINE double dot(int64_t i, const double* w) const {
@@ -64,22 +83,29 @@ struct Rows {
 // Squared Euclidean norm of every row.
 template <class Data>
 void squared_norms(const Data& X, Array<double> out) {
+  expects(X.has(out.size), "out must have an entry for each row");
   for (int64_t i = 0; i < out.size; ++i) {
     const int64_t first = X.first(i), last = X.first(i + 1);
     const auto* x = X.data.data + first;
-    out[i] = sum_of(last - first, [x](int64_t p) { return (double)x[p] * (double)x[p]; });
+    out[i] = sum_of(last - first, [x](int64_t p) {
+      return static_cast<double>(x[p]) * static_cast<double>(x[p]);
+    });
   }
 }
 
 // Inner products of all rows with w.
 template <class Data>
 void multiply(const Data& X, Array<const double> w, Array<double> out) {
+  expects(X.has(out.size), "out must have an entry for each row");
+  expects(w.size >= X.d, "w must have an entry for each column");
   for (int64_t i = 0; i < out.size; ++i) out[i] = X.dot(i, w.data);
 }
 
 // Add the sum of scales_i times row i to `out`; rows with scale 0 are not read.
 template <class Data>
 void multiply_transposed(const Data& X, Array<const double> scales, Array<double> out) {
+  expects(X.has(scales.size), "scales must have an entry for each row");
+  expects(out.size >= X.d, "out must have an entry for each column");
   for (int64_t i = 0; i < scales.size; ++i)
     if (scales[i] != 0.0) X.add(i, scales[i], out.data);
 }
@@ -91,7 +117,12 @@ void multiply_transposed(const Data& X, Array<const double> scales, Array<double
 template <class Data>
 void add_products(const Data& X, double bias, Array<const int64_t> index,
                   Array<const double> scales, Matrix<double> out) {
-  const int64_t n = X.count(), d = X.d;
+  const int64_t n = X.count(), d = X.d, size = d + (bias != 0.0);
+  expects(!X.dense(), "X must be rows of CSR");
+  expects_sizes(index.size, "scales", scales);
+  expects_places("index", index, 2 * n);
+  expects(out.rows >= size && out.columns >= size,
+          "out must have a row and a column for each of X");
   for (int64_t k = 0; k < index.size; ++k) {
     const int64_t i = index[k] < n ? index[k] : index[k] - n;
     const int64_t first = X.first(i), last = X.first(i + 1);
@@ -111,6 +142,7 @@ void add_products(const Data& X, double bias, Array<const int64_t> index,
 // Number of entries of each row that are not zero.
 template <class T>
 void count_entries(Matrix<const T> X, Array<int64_t> counts) {
+  expects_sizes(X.rows, "counts", counts);
   for (int64_t i = 0; i < X.rows; ++i) {
     const T* row = X.row(i).data;
     int64_t count = 0;
@@ -124,12 +156,16 @@ void count_entries(Matrix<const T> X, Array<int64_t> counts) {
 template <class T, class Index>
 void take_entries(Matrix<const T> X, Array<const Index> starts, Array<Index> columns,
                   Array<T> data) {
+  expects_sizes(X.rows + 1, "starts", starts);
+  expects_sizes(data.size, "columns", columns);
+  expects_starts("starts", starts, data.size);
   for (int64_t i = 0; i < X.rows; ++i) {
     const T* row = X.row(i).data;
     int64_t place = starts[i];
     for (int64_t j = 0; j < X.columns; ++j)
       if (row[j] != T(0)) {
-        columns[place] = (Index)j;
+        expects(place < starts[i + 1], "starts must leave room for the entries of each row");
+        columns[place] = static_cast<Index>(j);
         data[place++] = row[j];
       }
   }
@@ -138,11 +174,13 @@ void take_entries(Matrix<const T> X, Array<const Index> starts, Array<Index> col
 // Squared distances of the rows of a dense matrix from a point.
 template <class T>
 void squared_distances_from(Matrix<const T> X, Array<const double> origin, Array<double> out) {
+  expects_sizes(X.columns, "origin", origin);
+  expects_sizes(X.rows, "out", out);
   for (int64_t i = 0; i < X.rows; ++i) {
     const T* row = X.row(i).data;
     const double* from = origin.data;
     out[i] = sum_of(X.columns, [row, from](int64_t j) {
-      const double difference = (double)row[j] - from[j];
+      const double difference = static_cast<double>(row[j]) - from[j];
       return difference * difference;
     });
   }

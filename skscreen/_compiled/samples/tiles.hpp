@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 
 namespace skscreen::samples {
 
@@ -72,6 +73,10 @@ SKSCREEN_INLINE void write_powers(const T* t, int64_t n, T* out) {
 // Write 2^t for the entries t of a tile to a part of `out`.
 inline void powers(Matrix<const float> T, Matrix<float> out, int64_t first_row,
                    int64_t first_column) {
+  expects(0 <= first_row && 0 <= first_column && T.rows <= out.rows &&
+              first_row <= out.rows - T.rows && T.columns <= out.columns &&
+              first_column <= out.columns - T.columns,
+          "out must have room for the tile at first_row and first_column");
   for (int64_t i = 0; i < T.rows; ++i)
     write_powers(T.row(i).data, T.columns, out.row(first_row + i).data + first_column);
 }
@@ -103,6 +108,10 @@ struct Sums {
   Array<const double> other;  // |b|^2
   Bound bound;
   Array<double> values, errors;
+
+  void check(int64_t n) const {
+    expects_sizes(n, "other", other, "values", values, "errors", errors);
+  }
 
   Sums slice(int64_t first, int64_t last) const {
     return {other.slice(first, last), bound, values.slice(first, last), errors.slice(first, last)};
@@ -138,6 +147,9 @@ constexpr int64_t SUMMED_ROWS = 32;
 template <class T>
 void add_powers(Matrix<const T> tile, Array<const T> weights, bool negative,
                 Matrix<const double> own, const Sums& out) {
+  out.check(tile.columns);
+  expects_sizes(tile.rows, "weights", weights);
+  expects_shape(tile.rows, 2, "own", own);
   const int64_t m = tile.rows, n = tile.columns;
   const std::unique_ptr<T[]> memory(new T[n]);
   T* sums = memory.get();
@@ -161,6 +173,8 @@ void add_powers(Matrix<const T> tile, Array<const T> weights, bool negative,
 inline void differences(Matrix<const double> A, Matrix<const double> B, double factor,
                         Matrix<double> out) {
   const int64_t d = A.columns;
+  expects_shape(B.rows, d, "B", B);
+  expects_shape(A.rows, B.rows, "out", out);
   for (int64_t i = 0; i < A.rows; ++i)
     for (int64_t j = 0; j < B.rows; ++j) {
       const double *a = A.row(i).data, *b = B.row(j).data;

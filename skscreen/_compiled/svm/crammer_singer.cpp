@@ -20,7 +20,7 @@ namespace skscreen::svm {
 
 void bind_crammer_singer(nb::module_& m) {
   m.attr("SCORE_LANES") = SCORE_LANES;
-  for_all_rows([&m](auto rows) {
+  for_all_rows([&m](auto rows, const char*) {
     using Hinge = ClassHinge<decltype(rows)>;
     m.def(
         "certify_classes",

@@ -50,7 +50,7 @@ namespace skscreen::svm {
 void bind_linear(nb::module_& m) {
   m.def("active_samples", &active_samples, ReleaseGIL());
   m.def("spread", &spread, ReleaseGIL());
-  for_all_rows([&m](auto rows) { bind_rows<decltype(rows)>(m); });
+  for_all_rows([&m](auto rows, const char*) { bind_rows<decltype(rows)>(m); });
   m.def("smooth_duals", &smooth_duals, ReleaseGIL());
   m.def(
       "line_length",
