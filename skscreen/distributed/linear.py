@@ -11,6 +11,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import refuse_masked
 from skscreen.distributed.linear_fit import problems_of, solve, start_of
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
@@ -22,7 +23,6 @@ from skscreen.distributed.rows import (
     holds_strings,
     is_collection,
     read_rows,
-    refuse_masked,
 )
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
@@ -318,7 +318,7 @@ def _weights_of(values: Any, block_info: Any = None) -> np.ndarray:
 def _are_right(predicted: np.ndarray, truth: Any, block_info: Any = None) -> np.ndarray:
     """Return which predictions of a block are right; refuse labels of another kind, or missing."""
     number = block_info[0]["chunk-location"][0]
-    refuse_masked(truth, "y", number)
+    refuse_masked(truth, f"block {number} of y")
     classes = classes_of(truth, number)
     if classes.size and holds_strings(classes) != holds_strings(predicted):
         raise ValueError("y must hold labels as those of fit: either strings or numbers.")

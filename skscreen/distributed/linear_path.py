@@ -8,11 +8,11 @@ import dask
 import numpy as np
 from sklearn.base import clone
 
-from skscreen.core.inputs import as_floats
 from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import read_rows
+from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import place_of
 
 
@@ -99,10 +99,7 @@ def distributed_svc_path(
     -----
     A pass costs as much as one for each C; there are as many passes as the hardest C needs.
     """
-    values = as_floats(Cs)
-    if values is None or values.size == 0 or not (np.isfinite(values) & (values > 0.0)).all():
-        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs}.")
-    grid = np.unique(values)
+    grid = positive_values("Cs", Cs)
     model = DistributedLinearSVC(
         loss=loss, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, tol=tol,
         max_iter=max_iter, class_weight=class_weight, verbose=verbose,

@@ -10,9 +10,10 @@ import numpy as np
 from dask.sizeof import sizeof
 from distributed import Client
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.core import inputs
+from skscreen.core.checks import as_labels, check_labels, check_samples, refuse_masked
 from skscreen.distributed.parts import Parts, sent, spread
 from skscreen.samples.labels import given_factors
 from skscreen.samples.rows import LARGEST, flat_rows, squared_norms
@@ -64,7 +65,6 @@ def read_rows(
     names = column_names(X)
     X, y = as_array(X), as_vector("y", y)
     if sample_weight is not None:
-        inputs.refuse_times(sample_weight, "sample_weight")
         sample_weight = as_vector("sample_weight", sample_weight)
     # All at once: they may have keys in common, which Dask must not be given twice in two forms.
     X, y, sample_weight = dask.persist(X, y, sample_weight, scheduler=client)
@@ -153,8 +153,7 @@ def as_vector(name: str, values: Any) -> da.Array | np.ndarray:
             "one by dask.array.from_delayed, or compute it."
         )
     if not isinstance(values, da.Array):
-        inputs.refuse_masked(values, name)
-        values = np.asarray(inputs.label_array(values))
+        values = as_labels(values, name)
     if values.ndim != 1:
         raise ValueError(
             f"{name} must have one dimension, an entry for each row of X; got shape {values.shape}."
@@ -187,8 +186,6 @@ def _all_classes(found: list[np.ndarray]) -> np.ndarray:
     classes = np.unique(np.concatenate([part for part in found if part.size]))
     if classes.size < 2:
         raise ValueError(f"y must have at least two classes, got {classes.tolist()}.")
-    if classes.dtype == object and not isinstance(classes[0], str):
-        classes = np.array(classes.tolist())  # numbers of a series that may have missing ones
     check_classification_targets(classes)
     return classes
 
@@ -224,53 +221,36 @@ def holds_strings(values: np.ndarray) -> bool:
     return isinstance(values.ravel()[0], (str, bytes))
 
 
-def refuse_masked(values: Any, name: str, number: int) -> None:
-    """Refuse a masked array, whose masked entries would count as what is under the mask."""
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"Block {number} of {name} has masked entries: fill them by dask.array.ma.filled, or "
-            "leave their rows out."
-        )
-
-
 def check_chunk(rows: Any, n_features: int, number: int) -> Any:
     """Return a chunk as floats, C-ordered or CSR; raise where an entry cannot be worked with."""
-    refuse_masked(rows, "X", number)
+    name = f"block {number} of X"
+    rows = check_samples(
+        rows, name, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0,
+        ensure_min_features=0,
+    )  # fmt: skip
     if sparse.issparse(rows):
         rows = sparse.csr_array(rows)
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-    if rows.ndim != 2 or rows.shape[1] != n_features:
-        raise ValueError(
-            f"Block {number} of X has shape {rows.shape}, but X has {n_features} columns."
-        )
-    dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
-    rows = rows.astype(dtype, copy=False)
-    if not sparse.issparse(rows):
+    else:
         # Chunks of one value, as dask.array.ones makes them, have it once in memory.
         rows = np.require(rows, requirements=["C", "A"])
+    if rows.shape[1] != n_features:
+        raise ValueError(f"{name} has shape {rows.shape}, but X has {n_features} columns.")
     squares = squared_norms(flat_rows(rows), rows.shape[0])
     wrong = np.flatnonzero(~(squares <= LARGEST**2))
     if wrong.size:
-        row = rows[[wrong[0]]]
-        values = row.toarray()[0] if sparse.issparse(row) else row[0]
-        if np.isfinite(values).all():
-            raise ValueError(
-                f"X has a row that is too long, row {wrong[0]} of its block {number}: products of "
-                f"lengths above {LARGEST:g} may overflow. Rescale X."
-            )
-        column = np.flatnonzero(~np.isfinite(values))[0]
         raise ValueError(
-            f"X has NaN or infinity in its block {number} in row {wrong[0]}, column {column} of "
-            "the block."
+            f"X has a row that is too long, row {wrong[0]} of its block {number}: products of "
+            f"lengths above {LARGEST:g} may overflow. Rescale X."
         )
     return rows
 
 
 def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
     """Return the values of a block as an array of its length."""
-    refuse_masked(values, name, number)
+    refuse_masked(values, f"block {number} of {name}")
     values = np.asarray(values)
     if values.shape != (size,):
         raise ValueError(f"Block {number} of {name} has {values.size} entries, that of X {size}.")
@@ -279,32 +259,20 @@ def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
 
 def check_weights(values: Any, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
-    try:
-        values = np.require(values, np.float64, ["C", "A"])
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers, in block {number}: {error}") from error
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
-    if wrong.size:
-        raise ValueError(
-            f"sample_weight must be finite and >= 0, got {values[wrong[0]]} in row {wrong[0]} of "
-            f"block {number}."
-        )
-    return values
+    # All of a block may be 0.
+    values = check_array(
+        values, ensure_2d=False, dtype=np.float64, ensure_non_negative=True, ensure_min_samples=0,
+        input_name=f"block {number} of sample_weight",
+    )  # fmt: skip
+    return np.require(values, requirements=["C", "A"])
 
 
 def classes_of(values: Any, number: int) -> np.ndarray:
     """Return the classes of a block; raise if labels are missing or of several kinds."""
     values = np.asarray(values)
-    try:
-        classes = np.unique(values)
-        missing = bool((classes != classes).any())
-    except TypeError:  # None, pandas.NA, strings beside numbers
-        missing = True
-    if missing or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
-        raise ValueError(
-            f"y has NaN, infinity, missing labels or labels of several kinds in its block {number}."
-        )
-    return classes
+    # Objects are those of a series that may have missing ones.
+    values = values.tolist() if values.dtype == object else values
+    return np.unique(check_labels(values, f"block {number} of y"))
 
 
 def label(rows: Any, values: Any, weights: Any, classes: np.ndarray) -> Block:

@@ -14,11 +14,11 @@ from scipy.stats import rankdata
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import column_or_1d, indexable
+from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 
-from skscreen.core.inputs import as_floats, label_array
+from skscreen.core.checks import as_labels
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.training_data import remember_as
@@ -61,7 +61,7 @@ def C_grid(Cs: Any) -> np.ndarray:
 
 def split(cv: Any, X: Any, y: Any, codes: Any, groups: Any, classifier: bool = True) -> tuple:
     """Return X and y in a form that can be cut, and the training and validation rows of folds."""
-    X, y, groups = indexable(X, column_or_1d(label_array(y)), groups)
+    X, y, groups = indexable(X, as_labels(y, warn=False), groups)
     places = np.arange(len(y))
     # Turn masks into indices, which can also be written to.
     folds = [
@@ -272,13 +272,12 @@ def _score(scorer: Callable, step: FoldResult, y: Any, weighted: dict) -> float:
             f"does: GridSearchCV({type(step.model).__name__}(probability=True), ..., "
             "scoring=...), of more than two classes with 'roc_auc_ovr' for 'roc_auc'."
         ) from error
-    found = as_floats(score)
-    if found is None or found.size != 1:
+    found = np.asarray(score)
+    if found.dtype.kind not in "biuf" or found.size != 1:
         raise TypeError(
-            f"scoring must give one number for a fitted estimator and samples, got {score!r}: of a "
-            "function scoring(estimator, X, y) return it, of a metric make_scorer(metric)."
+            f"scoring must give one number for a fitted estimator and samples, got {score!r}."
         )
-    return found.item()
+    return float(found.item())
 
 
 def _takes_weights(scorer: Any) -> bool:

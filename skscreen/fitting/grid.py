@@ -30,8 +30,8 @@ def _ascending(values: Any) -> np.ndarray:
     """Return a list of finite numbers in ascending order; an empty array for anything else."""
     try:
         found = np.asarray(values)
-        # Strings would be read as numbers, which single values are not.
-        found = np.empty(0) if found.dtype.kind in "US" else found.astype(np.float64)
+        # Strings and complex numbers would be read as numbers, which single values are not.
+        found = np.empty(0) if found.dtype.kind in "USc" else found.astype(np.float64)
     except (TypeError, ValueError):
         return np.empty(0)
     return np.unique(found) if found.ndim == 1 and np.isfinite(found).all() else np.empty(0)

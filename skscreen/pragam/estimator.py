@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skscreen.core.certificate import HISTORY
-from skscreen.core.inputs import check_label_objects, refuse_masked, sound
+from skscreen.core.checks import check_labels, check_samples
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
@@ -23,13 +23,13 @@ from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.iterates import Certified, Watch
 from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
-from skscreen.samples.labels import check_bounds, check_labels, of_rows
+from skscreen.samples.labels import check_bounds, of_rows, read_labels
 from skscreen.samples.multiclass import OneVsRest
 from skscreen.samples.rows import LinearSamples, shifted
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 
 # How samples are validated.
-_ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+_ACCEPTED: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
 class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
@@ -214,9 +214,10 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         PragamSVC
         """
         old, C = forget(self), float(self.C)
-        refuse_masked(y, "y")
-        X, y = validate_data(self, sound(X), check_label_objects(y), order="C", **_ACCEPTED)
-        problems = OneVsRest(check_labels(X, y, sample_weight, self.class_weight))
+        X = check_samples(X, model=self, order="C", **_ACCEPTED)
+        y = check_labels(y)
+        check_consistent_length(X, y)
+        problems = OneVsRest(read_labels(y, sample_weight, self.class_weight))
         rows = of_rows(X, problems.labels.rows, False)
         # The first step of Pegasos forgets the start.
         forgets = self.solver == "pegasos"
@@ -246,7 +247,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, sound(X), reset=False, **_ACCEPTED)
+        X = check_samples(X, model=self, reset=False, **_ACCEPTED)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return with_absent(scores, self._present, self.classes_.size)

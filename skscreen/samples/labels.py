@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from skscreen.core.inputs import sample_weights
+from skscreen.core.checks import check_weights
 
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
@@ -30,17 +29,11 @@ class Labels:
         return self.all_classes[self.present]
 
 
-def check_labels(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Labels:
-    """Bring labels and weights to one form; samples of weight zero are left out."""
-    y = column_or_1d(y, warn=True)
-    try:
-        check_classification_targets(y)
-        classes = np.unique(y)
-    except TypeError as error:
-        raise TypeError(
-            "y must be uniformly strings or numbers, without missing values."
-        ) from error
-    rows, weights = taking_part(X, y.size, sample_weight)
+def read_labels(y: np.ndarray, sample_weight: Any, class_weight: Any) -> Labels:
+    """Bring checked labels and weights to one form; samples of weight zero are left out."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    rows, weights = taking_part(y.size, sample_weight)
     # The few classes are sorted; the inverse of `unique` would sort all labels.
     codes, repetitions = np.searchsorted(classes, y[rows]), weights
     if class_weight is not None:
@@ -67,14 +60,10 @@ def of_rows(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
     return X[np.ix_(rows, rows)] if pairwise else X[rows]
 
 
-def taking_part(X: Any, n: int, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def taking_part(n: int, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the samples of positive weight, and their weights."""
-    weights = np.ones(n)
-    if sample_weight is not None:
-        weights = sample_weights(sample_weight, X, copy=True)
+    weights = check_weights(sample_weight, n)
     rows = np.flatnonzero(weights)
-    if rows.size == 0:
-        raise ValueError("sample_weight must have a positive entry, got only zeros.")
     return rows, weights[rows]
 
 

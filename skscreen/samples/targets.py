@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array
 
+from skscreen.core.checks import as_labels
 from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LARGEST
@@ -21,17 +22,19 @@ class Targets:
     repetitions: np.ndarray
 
 
-def check_targets(X: Any, y: Any, sample_weight: Any) -> Targets:
-    """Bring targets and weights to one form; samples of weight zero are left out."""
-    y = check_array(
-        column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"
-    )  # fmt: skip
+def check_targets(y: Any, name: str = "y") -> np.ndarray:
+    """Return targets of a regression, finite numbers (n,)."""
+    return check_array(as_labels(y, name), ensure_2d=False, dtype=np.float64, input_name=name)
+
+
+def read_targets(y: np.ndarray, sample_weight: Any) -> Targets:
+    """Bring checked targets and weights to one form; samples of weight zero are left out."""
     if np.abs(y).max(initial=0.0) > LARGEST:
         raise ValueError(
             f"y has values up to {np.abs(y).max():g}, and products above {LARGEST:g} may overflow: "
             "rescale y."
         )
-    rows, weights = taking_part(X, y.size, sample_weight)
+    rows, weights = taking_part(y.size, sample_weight)
     return Targets(rows, y[rows], weights)
 
 

@@ -14,14 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from skscreen.core.checks import check_labels, check_samples, refuse_masked
 from skscreen.core.floats import EPS
-from skscreen.core.inputs import (
-    check_label_objects,
-    refuse_masked,
-    refuse_not_finite,
-    refuse_times,
-    sound,
-)
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
@@ -35,10 +29,10 @@ from skscreen.samples.kernels.kernel import (
     gamma_value,
     is_table,
 )
-from skscreen.samples.labels import Labels, check_labels, of_rows
+from skscreen.samples.labels import Labels, of_rows, read_labels
 from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
 from skscreen.samples.rows import LARGEST
-from skscreen.samples.targets import BothSides, Targets, check_targets
+from skscreen.samples.targets import BothSides, Targets, check_targets, read_targets
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
@@ -343,28 +337,21 @@ def divided_as(
     """Return the problems that labels make for an estimator, or the one of targets; see `build`."""
     if is_regressor(model):
         epsilon = float(model.epsilon if epsilon is None else epsilon)
-        return BothSides(check_targets(X, y, sample_weight), epsilon, has_free_intercept(model))
-    labels = check_labels(X, y, sample_weight, model.class_weight)
+        return BothSides(read_targets(y, sample_weight), epsilon, has_free_intercept(model))
+    labels = read_labels(y, sample_weight, model.class_weight)
     several = labels.present.size > 2
     return OneVsOne(labels) if several and model.multi_class == "ovo" else OneVsRest(labels)
 
 
 def validated(model: Any, X: Any, y: Any) -> tuple:
     """Validate samples, of any kind for a function, and labels or targets; sets the features."""
-    X = sound(X, numbers=not callable(model.kernel))
-    refuse_masked(y, "y")
-    if is_regressor(model):
-        refuse_times(y, "y")
-        refuse_not_finite(y, "y")
-    else:
-        y = check_label_objects(y)
-    if callable(model.kernel):
-        X = as_given(X)
-        check_consistent_length(X, y)
-        if is_table(X):
-            validate_data(model, X, skip_check_array=True)
-        return X, y
-    X, y = validate_data(model, X, y, **accepted(model), y_numeric=is_regressor(model))
+    function = callable(model.kernel)
+    refuse_masked(X, "X")
+    X = as_given(X) if function else check_samples(X, model=model, **accepted(model))
+    y = check_targets(y) if is_regressor(model) else check_labels(y)
+    check_consistent_length(X, y)
+    if function and is_table(X):
+        validate_data(model, X, skip_check_array=True)
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
@@ -375,9 +362,9 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
 def asked(model: Any, kernel: Kernel, X: Any) -> Any:
     """Return samples to predict as the kernel of an estimator takes them."""
     function = kernel.function
-    X = sound(X, numbers=function is None)
     if function is None:
-        return validate_data(model, X, reset=False, **accepted(model))
+        return check_samples(X, model=model, reset=False, **accepted(model))
+    refuse_masked(X, "X")
     if is_table(X) and hasattr(model, "n_features_in_"):
         validate_data(model, X, reset=False, skip_check_array=True)
     return function.to_training(X)

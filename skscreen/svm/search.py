@@ -10,7 +10,7 @@ from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils._param_validation import InvalidParameterError
 
-from skscreen.core.inputs import sample_weights
+from skscreen.core.checks import check_weights
 from skscreen.core.memory import check_memory
 from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -97,7 +97,7 @@ class SearchOverC(BaseSVM):
         checked, y_checked = validated(self, X, y)
         division = divided_as(self, checked, y_checked, sample_weight)
         if sample_weight is not None:
-            sample_weight = sample_weights(sample_weight, checked)
+            sample_weight = check_weights(sample_weight, checked.shape[0])
         # Data frames cannot be indexed along both axes.
         X = checked if self.kernel == "precomputed" or callable(self.kernel) else X
         X, y, splits = split(self.cv, X, y, y_checked, groups, classifier=is_classifier(self))

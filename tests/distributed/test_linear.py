@@ -152,7 +152,7 @@ def test_several_C_in_the_same_passes(client):
     iris = distributed_svc_path(da.from_array(IRIS_X, chunks=(50, -1)), IRIS_Y, [0.1, 1.0])
     assert iris.coefs.shape == (2, 3, 4)
     for Cs in ([0.0, 1.0], ["a"]):
-        with pytest.raises(ValueError, match="Cs must hold at least one value"):
+        with pytest.raises(ValueError, match=r"^Cs must"):
             distributed_svc_path(ROWS, y, Cs)
 
 
@@ -306,16 +306,14 @@ def test_what_has_no_score(client):
     model = DistributedLinearSVC(tol=1e-2).fit(ROWS, y)
     for labels, message in (
         (y.astype(str), "y must hold labels as those of fit: either strings or numbers"),
-        (np.where(y, 1.0, np.nan), "y has NaN"),
+        (np.where(y, 1.0, np.nan), "y contains NaN"),
         (da.from_array(y[:-1]), r"y must have shape \(190,\)"),
     ):
         with pytest.raises(ValueError, match=message):
             model.score(ROWS, labels)
     with pytest.raises(ValueError, match=r"sample_weight must have shape \(190,\)"):
         model.score(ROWS, y, sample_weight=np.ones(3))
-    with pytest.raises(
-        ValueError, match=r"sample_weight must be finite and >= 0, got nan in row 3"
-    ):
+    with pytest.raises(ValueError, match="sample_weight contains NaN"):
         model.score(ROWS, y, sample_weight=np.where(np.arange(190) == 3, np.nan, 1.0))
     with pytest.raises(ValueError, match="sample_weight must not be zero for all samples"):
         model.score(ROWS, y, sample_weight=np.zeros(190))

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skscreen import ScreenedSVC
-from skscreen.samples.labels import check_labels
+from skscreen.samples.labels import read_labels
 from skscreen.samples.multiclass import (
     OneVsOne,
     OneVsRest,
@@ -18,7 +18,7 @@ Y = np.array(["b", "c", "a", "b", "c", "a"])
 
 
 def labels(y=Y, weights=None):
-    return check_labels(X[: len(y)], y, weights, None)
+    return read_labels(np.asarray(y), weights, None)
 
 
 def test_two_classes_are_one_problem_either_way():

@@ -302,7 +302,7 @@ def test_bad_arguments(options, message):
 @pytest.mark.parametrize("score", [None, "0.5", [0.5, 0.5], {"f1": 0.5}])
 def test_scores_that_are_no_numbers_are_named(score):
     X, y = data("cancer")
-    with pytest.raises(TypeError, match=r"scoring must give one number .*make_scorer\(metric\)"):
+    with pytest.raises(TypeError, match=r"^scoring must"):
         ScreenedSVCCV([1.0], cv=2, scoring=lambda *args: score).fit(X, y)
 
 

@@ -11,21 +11,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_array, column_or_1d
 
-from skscreen.core.inputs import (
-    check_label_objects,
-    refuse_masked,
-    refuse_not_finite,
-    refuse_times,
-    sample_weights,
-)
+from skscreen.core.checks import check_labels, check_weights
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import OneVsOne
+from skscreen.samples.targets import check_targets
 from skscreen.svm.certified.errors import (
     AbsoluteErrors,
     Mistakes,
@@ -365,13 +359,6 @@ def check_searchable(model: Any) -> None:
     model.indefinite = "error"
 
 
-def check_validation_weights(weights: Any, X_val: Any) -> np.ndarray:
-    """Return the weights of validation samples."""
-    if weights is not None and not np.any(weights):
-        raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
-    return sample_weights(weights, X_val, "sample_weight_val")
-
-
 class Training:
     """A training set, of an estimator, whose error on validation samples is to be bounded."""
 
@@ -397,23 +384,15 @@ class Training:
         if y_val is None:
             what = "labels" if is_classifier(self.model) else "targets"
             raise ValueError(f"y_val must hold the {what} of the validation samples, got None.")
-        refuse_masked(y_val, "y_val")
-        if is_classifier(self.model):
-            y_val = check_label_objects(y_val, name="y_val")
-        else:
-            refuse_times(y_val, "y_val")
-            refuse_not_finite(y_val, "y_val")
+        checked = check_labels if is_classifier(self.model) else check_targets
+        y_val = checked(y_val, "y_val")
         if diagonal is not None:
             diagonal = check_diagonal(diagonal, X_val.shape[0])
-        try:
-            y_val = column_or_1d(y_val, warn=True)
-        except ValueError as error:
-            raise ValueError(str(error).replace("y should", "y_val should")) from error
         if len(y_val) != X_val.shape[0]:
             raise ValueError(
                 f"y_val must have {X_val.shape[0]} entries, as X_val has samples, got {len(y_val)}."
             )
-        weights = check_validation_weights(weights, X_val)
+        weights = check_weights(weights, X_val.shape[0], "sample_weight_val")
         counts = np.flatnonzero(weights)
         if counts.size < weights.size:
             X_val, y_val, weights = X_val[counts], y_val[counts], weights[counts]
@@ -421,7 +400,6 @@ class Training:
         view = scored_view(self.model, data, X_val, diagonal)
         if is_classifier(self.model):
             return self._of_classes(view, y_val, weights)
-        y_val = check_array(y_val, ensure_2d=False, dtype=np.float64, input_name="y_val")
         return Fold([self._path(0, view, np.ones(y_val.size))], AbsoluteErrors(y_val, weights))
 
     def _path(self, problem: int, view: View, signs_val: np.ndarray) -> ScoredPath:

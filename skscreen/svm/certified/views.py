@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 
-from skscreen.core.inputs import as_floats
+from skscreen.core.checks import refuse_masked
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
@@ -58,9 +59,13 @@ def diagonal_of(kernel: Kernel, X_val: Any, diagonal: Any) -> Any:
 
 def check_diagonal(diagonal: Any, n: int) -> np.ndarray:
     """Return K(x, x) of validation samples as numbers."""
-    known = as_floats(diagonal)
-    if known is None or known.shape != (n,) or not np.all(known >= 0.0):
-        raise ValueError(f"diagonal_val must hold {n} numbers >= 0, one for each row of X_val.")
+    refuse_masked(diagonal, "diagonal_val")
+    known = check_array(
+        diagonal, ensure_2d=False, dtype=np.float64, input_name="diagonal_val",
+        ensure_non_negative=True,
+    )  # fmt: skip
+    if known.shape != (n,):
+        raise ValueError(f"diagonal_val.shape == {known.shape}, expected {(n,)}!")
     return known
 
 

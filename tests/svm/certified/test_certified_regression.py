@@ -149,7 +149,7 @@ def test_too_few_solves_are_told():
         ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
         ({"y_val": None}, ValueError, "y_val must hold"),
         ({"y_val": np.zeros(3)}, ValueError, "y_val must have"),
-        ({"y_val": np.full(60, np.nan)}, ValueError, "y_val contains NaN in row 0"),
+        ({"y_val": np.full(60, np.nan)}, ValueError, "y_val contains NaN"),
     ],
 )
 def test_bad_arguments(arguments, error, message):

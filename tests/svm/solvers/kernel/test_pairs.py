@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from skscreen import ScreenedSVC
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.labels import check_labels
+from skscreen.samples.labels import read_labels
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.solvers.kernel.pairs import WHOLE, ClassBlocks, ClassPairs
 
@@ -23,7 +23,7 @@ WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
 
 
 def solved(data, kernel, C, bias, tol, problem, whole=WHOLE, **options):
-    division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
+    division = OneVsOne(read_labels(Y, WEIGHTS, None))
     gram = Gram(data, kernel, cache_size=0.0)
     blocks = ClassBlocks(gram, division, bias or 0.0, whole=whole)
     pairs = ClassPairs(blocks, division, bias or 0.0, bias is None, None)
@@ -88,7 +88,7 @@ def test_a_hard_margin_is_the_solution_for_all_larger_C(tol, bias):
     data, Cs = X + 4.0 * Y[:, None], np.geomspace(1.0, 1e6, 7)
     K = rbf_kernel(data, gamma=0.1)
     _, path = solved(data, Kernel("rbf", 0.1, 3, 0.0), Cs, bias, tol, 0)
-    division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
+    division = OneVsOne(read_labels(Y, WEIGHTS, None))
     for found in path:
         true, primal = gap(K, division, 0, bias, found)
         assert true <= found.certificate.gap * (1.0 + 1e-9) + 1e-13 * primal
@@ -98,7 +98,7 @@ def test_a_hard_margin_is_the_solution_for_all_larger_C(tol, bias):
 
 
 def test_few_steps_are_not_enough():
-    division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
+    division = OneVsOne(read_labels(Y, WEIGHTS, None))
     gram = Gram(X, Kernel("rbf", 0.1, 3, 0.0), cache_size=0.0)
     blocks = ClassBlocks(gram, division, 0.0)
     (found,) = ClassPairs(blocks, division, 0.0, True, 5).solve_path(0, [1.0], 1e-6)

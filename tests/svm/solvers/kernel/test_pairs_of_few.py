@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from skscreen import ScreenedSVC
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.labels import check_labels
+from skscreen.samples.labels import read_labels
 from skscreen.samples.multiclass import OneVsOne, OneVsRest
 from skscreen.svm.solvers.kernel.pairs import ClassPairs, SmallBlocks
 from tests.svm_reference import dual, free_gap, free_optimum, optimum
@@ -33,7 +33,7 @@ KERNELS = {
 
 
 def problems(data, labels, kernel, bias, max_iter=None):
-    known = check_labels(data, labels, WEIGHTS[: len(labels)], None)
+    known = read_labels(labels, WEIGHTS[: len(labels)], None)
     division = OneVsOne(known) if known.present.size > 2 else OneVsRest(known)
     how = bias or 0.0, bias is None
     blocks = SmallBlocks(data, kernel, division, *how)
