@@ -1,9 +1,10 @@
 """Mahalanobis metric learning with the triplets spread over Dask workers."""
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import dask
+import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
@@ -12,9 +13,14 @@ from skscreen.distributed.parts import connected
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.learning import fit_metric
+from skscreen.metric_learning.learning import checked_samples, learn
+from skscreen.metric_learning.parameters import Parameters, Supervision
+from skscreen.metric_learning.problem.build import domain_of, linear_part, warn_of_zero_metric
+from skscreen.metric_learning.problem.compared import read_labels
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.samples import read_samples
 
 # Parameters of `ScreenedRTLM` that need single items on the driver, or a single machine.
 _NOT_HERE = (
@@ -116,10 +122,6 @@ class DistributedRTLM(ScreenedRTLM):
         "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    # What the problem asks of the parameters that are not here.
-    active_set = False
-    store = n_jobs = n_components = neighbors = unlabelled = linear_term = None
-
     def __init__(
         self, lam=0.01, *, n_partitions=None, relative_lam=True, n_neighbors=5,
         loss="smoothed_hinge", width=0.05, pull=0.0, diagonal=False, bound=("gap",), rule=None,
@@ -160,11 +162,27 @@ class DistributedRTLM(ScreenedRTLM):
         """
         forget(self)
         X, y = dask.compute(X, y, traverse=False)
-        fit_metric(self, self, X, y, from_labels=_from_labels)
+        parameters = Parameters.of(self, active_set=False)
+        X, supervision = checked_samples(self, X), Supervision(y)
+        samples = read_samples(X, None, self.diagonal, None)
+        domain_of(parameters).check_memory(X.shape[1])
+        codes = read_labels(samples, parameters, supervision).codes
+        loss, known = parameters.loss_function, codes >= 0
+        # It does what a problem asks of `Comparisons`.
+        geometry = cast(Comparisons, _geometry(self, samples.Z[known], codes[known], loss))
+        problem = Problem(
+            geometry, loss, domain_of(parameters),
+            *linear_part(geometry, samples, None, float(self.pull)), unit=samples.unit,
+            dtype=X.dtype.type,
+        )  # fmt: skip
+        warn_of_zero_metric(problem, samples, "triplets")
+        learn(self, problem, parameters, X, supervision)
         return self
 
 
-def _from_labels(model: DistributedRTLM, X, codes, loss: SmoothedHinge) -> PartitionedComparisons:
+def _geometry(
+    model: DistributedRTLM, X: np.ndarray, codes: np.ndarray, loss: SmoothedHinge
+) -> PartitionedComparisons:
     if loss.width == 0.0:
         raise ValueError(
             "loss must be 'smoothed_hinge' or 'squared_hinge', got 'hinge', which keeps a dual "

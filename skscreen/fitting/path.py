@@ -24,6 +24,10 @@ class PathResult:
 
     def at(self, values: np.ndarray, value: float, name: str) -> Any:
         """Return the fitted estimator of one of the values of the parameter of the path."""
+        return self[self.index(values, value, name)]
+
+    def index(self, values: np.ndarray, value: float, name: str) -> int:
+        """Return the place of one of the values of the parameter of the path."""
         number = isinstance(value, Real)
         found = np.flatnonzero(number and np.isclose(values, value, rtol=1e-9, atol=0.0))
         if not found.size:
@@ -31,7 +35,7 @@ class PathResult:
             raise ValueError(
                 f"{name} must be one of the values of the path, {name}s = [{shown}], got {value!r}."
             )
-        return self[int(found[0])]
+        return int(found[0])
 
     def __repr__(self) -> str:
         """Summarise in a line; the data would fill pages."""

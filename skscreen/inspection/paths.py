@@ -115,7 +115,7 @@ class ScreeningDisplay(Display):
         Parameters
         ----------
         screenings : list of SampleScreening, or list of TripletScreening
-            What `screen_samples` and `screen_triplets` return, the attribute `screened_` of
+            What `screen_samples` and `screen_triplets` return, ``model.screened(X, y)`` of
             estimators, or ``path.screened(C)``.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.

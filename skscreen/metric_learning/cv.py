@@ -13,9 +13,8 @@ from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import sound
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
@@ -28,18 +27,23 @@ from skscreen.fitting.folds import (
     split,
 )
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import (
-    forget,
-    warn_unless_converged,
-)
-from skscreen.fitting.training_data import own, remember
-from skscreen.metric_learning.distance import FLOATS
+from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.learning import ADVICE, chosen_lam, fitted, solve_and_store, start_at
+from skscreen.metric_learning.learning import (
+    ADVICE,
+    checked_samples,
+    chosen_lam,
+    feature_names,
+    fitted,
+    lam_of_fit,
+    learn,
+    start_at,
+)
+from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.screened.result import TripletScreening
-from skscreen.metric_learning.supervision import check_samples, class_codes
+from skscreen.metric_learning.supervision import class_codes
 
 # Relative gap at which a fold is solved at the latest: scores do not see a smaller one.
 _FOLD_TOL = 1e-2
@@ -104,8 +108,6 @@ class ScreenedRTLMCV(ScreenedRTLM):
         As in `GridSearchCV`. A fold that cannot be learned from has scores NaN and does not count.
     best_estimator_ : ScreenedRTLM
         Fitted to all samples with the chosen values. Only with `refit`.
-    screened_ : TripletScreening
-        Of `best_estimator_`.
     lam_max_ : float
         Of all samples, with the chosen number of neighbours.
     lam_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
@@ -196,10 +198,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         ScreenedRTLMCV
         """
         forget(self)
-        solver_options(self)
+        solver_options(Parameters.of(self))
         grid, counts = _grid(self.lams), self._counts()
-        checked = validate_data(self, sound(X), dtype=FLOATS, order="C", ensure_min_samples=2)
-        check_samples(X, y)
+        checked = checked_samples(self, X)
         codes = class_codes(checked, y, self.unlabelled)
         if self.diagonal or len(checked) > checked.shape[1]:
             size = checked.shape[1] ** (1 if self.diagonal else 2)
@@ -233,7 +234,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
             self, model, path, scorer, places, y, splits, None, tasks, values
         )
         warn_unless_converged(
-            failed, max(self.tol, _FOLD_TOL), solver_options(self).max_iter, ADVICE
+            failed, max(self.tol, _FOLD_TOL), solver_options(Parameters.of(self)).max_iter, ADVICE
         )
         k, best = divmod(best, grid.size)
         self.best_n_neighbors_, self.best_lam_ = counts[k], float(grid[best])
@@ -243,25 +244,35 @@ class ScreenedRTLMCV(ScreenedRTLM):
         """Set the absolute grid, and learn from all samples."""
         chosen = {"lam": self.best_lam_, "n_neighbors": self.best_n_neighbors_}
         chosen["relative_lam"] = self._is_relative
-        model = model_of_folds(self, ScreenedRTLM, **chosen)
-        model.set_params(n_jobs=self.n_jobs, store=self.store)
-        problem = build(model, X, y)
+        parameters = Parameters.of(self, **chosen)
+        problem = build(X, parameters, Supervision(y), feature_names(self))
         self.lam_max_ = problem.in_data(problem.lam_max)
-        lams = [chosen_lam(model, lam, problem) for lam in grid]
+        lams = [chosen_lam(lam, self._is_relative, problem) for lam in grid]
         self.lams_ = np.array([problem.in_data(lam) for lam in lams])
-        if not self.refit:
-            return
-        lam = chosen_lam(model, self.best_lam_, problem)
-        known = [] if start is None else [(lam, start)]
-        solve_and_store(self, model, problem, lam, (X, y, None, None), {}, known)
-        if self.neighbors is None:
-            remember(self, own(X), own(y), None)
-        self.best_estimator_ = as_best(self, ScreenedRTLM, **chosen)
+        if self.refit:
+            known = [] if start is None else [(lam_of_fit(parameters, problem), start)]
+            learn(self, problem, parameters, X, Supervision(y), known)
+            self.best_estimator_ = as_best(self, ScreenedRTLM, **chosen)
 
-    @property
-    def screened_(self) -> TripletScreening:
-        """What the final fit proves, see `ScreenedRTLM`."""
-        return self.best_estimator_.screened_
+    def screened(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, triplets: Any = None,
+        comparison_weight: Any = None,
+    ) -> TripletScreening:  # fmt: skip
+        """Return what the metric of the final fit proves, see `ScreenedRTLM.screened`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, triplets, comparison_weight
+            As in `ScreenedRTLM.fit`.
+
+        Returns
+        -------
+        TripletScreening
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.screened(
+            X, y, sample_weight, triplets=triplets, comparison_weight=comparison_weight
+        )
 
     @property
     def _is_relative(self) -> bool:
@@ -302,11 +313,12 @@ def _solve_fold(
         model = clone(model).set_params(neighbors=graph)
     for count in counts:
         fold, classifier = clone(model).set_params(n_neighbors=count), clone(classifier)
-        problem = build(fold, X, y)
-        solver, options = PathSolver(problem), solver_options(fold)
+        parameters, samples = Parameters.of(fold), checked_samples(fold, X)
+        problem = build(samples, parameters, Supervision(y), feature_names(fold))
+        solver, options = PathSolver(problem), solver_options(parameters)
         options = replace(options, tol=max(fold.tol, _FOLD_TOL))
         for index, fraction in enumerate(lams):
-            lam = chosen_lam(fold, fraction, problem)
+            lam = chosen_lam(fraction, fold.relative_lam, problem)
             if index == 0:
                 *_, (_, solution) = solver.approach(lam, options)
             else:

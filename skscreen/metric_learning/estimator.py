@@ -19,17 +19,19 @@ from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store
-from skscreen.fitting.training_data import TrainingDataMixin, own, remember, remembered
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
-from skscreen.metric_learning.learning import fit_metric
+from skscreen.metric_learning.learning import checked_samples, feature_names, fit_metric
+from skscreen.metric_learning.parameters import Parameters, Supervision
+from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.screened.decisions import metric_of, point_of, screened_at
 from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
 
 
 class ScreenedRTLM(
-    TrainingDataMixin, CallbackSupportMixin, MahalanobisMixin, ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin, BaseEstimator,
+    CallbackSupportMixin, MahalanobisMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
+    BaseEstimator,
 ):  # fmt: skip
     r"""Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
 
@@ -148,9 +150,6 @@ class ScreenedRTLM(
         `screening_parameter_`), the "iteration", how many triplets are proven to be in the "zero"
         part of the loss or in the linear part ("at_bound"), how many are "undecided", the "rate" of
         the former among all triplets, and "seconds".
-    screened_ : TripletScreening
-        Which triplets the metric proves to be decided at its own lambda, see `screen_triplets`.
-        Computed when it is first asked for; copies and pickles do not have it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -301,27 +300,35 @@ class ScreenedRTLM(
         ScreenedRTLM
         """
         forget(self)
-        fit_metric(
-            self, self, X, y, sample_weight=sample_weight, comparison_weight=comparison_weight,
-            triplets=triplets, quadruplets=quadruplets, pairs=pairs,
-        )  # fmt: skip
-        others = quadruplets, pairs, sample_weight, comparison_weight, self.neighbors
-        if all(other is None for other in others):
-            remember(self, own(X), own(y), own(triplets))
+        supervision = Supervision(y, sample_weight, triplets, quadruplets, pairs, comparison_weight)
+        fit_metric(self, Parameters.of(self), checked_samples(self, X), supervision)
         return self
 
-    @property
-    def screened_(self) -> TripletScreening:
-        """Decisions that the metric proves at its own lambda, see `screen_triplets`."""
+    def screened(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, triplets: Any = None,
+        comparison_weight: Any = None,
+    ) -> TripletScreening:  # fmt: skip
+        """Return the decisions that the metric proves at its own lambda, see `screen_triplets`.
 
-        def compute(fitted, X, y, triplets) -> TripletScreening:
-            # Estimators are what `screen_triplets` is made of.
-            from skscreen.metric_learning.screened.api import screen_triplets
+        Parameters
+        ----------
+        X, y, sample_weight, triplets, comparison_weight
+            As in `fit`. What is decided is proved for these samples, whichever the metric was
+            fitted on; of those of the fit it decides most.
 
-            options = {"lam": self.lam_, "bound": "gap", "relative_lam": False}
-            return screen_triplets(X, y, triplets=triplets, reference=fitted, **options)
-
-        return remembered(self, compute)
+        Returns
+        -------
+        TripletScreening
+        """
+        check_is_fitted(self)
+        samples = checked_samples(self, X, reset=False)
+        supervision = Supervision(
+            y, sample_weight, triplets=triplets, comparison_weight=comparison_weight
+        )
+        problem = build(samples, Parameters.of(self), supervision, feature_names(self))
+        lam = problem.in_coordinates(self.lam_)
+        point = point_of(problem, metric_of(self.components_, self.diagonal))
+        return screened_at(problem, lam, point, lam)
 
     def transform(self, X: Any) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.

@@ -2,20 +2,26 @@
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from skscreen.core.certificate import HISTORY, steps_table
+from skscreen.core.inputs import sound
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.path import clone_for, warn_unless_converged
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
+from skscreen.metric_learning.distance import FLOATS
+from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem, inner
+from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.solution import Solution
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -25,29 +31,55 @@ ADVICE = (
 )
 
 
+def checked_samples(model: BaseEstimator, X: Any, reset: bool = True) -> np.ndarray:
+    """Return samples (n, d), float64 or float32; `reset` sets what features the model has."""
+    # Single precision stays as it is: its only copy in double precision is the centred one.
+    # In C order, as the last digits of distances, by which equal ones are ordered, depend on it.
+    return validate_data(
+        model, sound(X), dtype=FLOATS, order="C", ensure_min_samples=2, reset=reset
+    )
+
+
 def fit_metric(
-    model: Any, settings: Any, X: Any, y: Any = None, *,
-    sample_weight: Any = None, comparison_weight: Any = None,
-    from_labels: Callable | None = None, **lists,
+    model: BaseEstimator, parameters: Parameters, X: np.ndarray, supervision: Supervision
+) -> None:
+    """Learn the metric of checked samples with some parameters; set the attributes of `model`."""
+    problem = build(X, parameters, supervision, feature_names(model))
+    learn(model, problem, parameters, X, supervision)
+
+
+def learn(
+    model: BaseEstimator, problem: Problem, parameters: Parameters, X: np.ndarray,
+    supervision: Supervision, known: Sequence[tuple[float, dict]] = (),
 ) -> None:  # fmt: skip
-    """Fit `model` with the parameters of `settings`, a `ScreenedRTLM`."""
-    # All parameters are checked before data are looked at.
-    solver_options(settings)
-    weights = {"sample_weight": sample_weight, "comparison_weight": comparison_weight}
-    problem = build(settings, X, y, **weights, from_labels=from_labels, **lists)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(settings, name):
-            setattr(model, name, getattr(settings, name))
-    warn_if_absolute(settings, settings.lam)
-    lam = chosen_lam(settings, settings.lam, problem)
-    solve_and_store(model, settings, problem, lam, (X, y, *weights.values()), lists)
+    """Solve a problem, from what a store and `known` have; set the attributes of `model`."""
+    options, lam = solver_options(parameters), lam_of_fit(parameters, problem)
+    store, key = check_store(parameters.store), ""
+    if store is not None:
+        key = _key(parameters, X, supervision)
+        known = [*store.neighbours(key, lam), *known]
+    solutions = solve_one(model, problem, lam, options, known)
+    set_learned(model, solutions, problem, parameters.n_components)
+    if store is not None and solutions[-1].converged:
+        store.put(key, lam, start_at(solutions[-1]))
 
 
-def chosen_lam(settings: Any, lam: float, problem: Problem) -> float:
-    """Return lambda, in the units of a problem's coordinates, that a value of `lam` means."""
+def feature_names(model: BaseEstimator) -> np.ndarray | None:
+    """Return the names of the features that a model has seen, if they have names."""
+    return getattr(model, "feature_names_in_", None)
+
+
+def lam_of_fit(parameters: Parameters, problem: Problem) -> float:
+    """Return lambda, in the units of a problem's coordinates, that the parameter `lam` means."""
+    warn_if_absolute(parameters.lam, parameters.relative_lam)
+    return chosen_lam(parameters.lam, parameters.relative_lam, problem)
+
+
+def chosen_lam(lam: float, is_relative: bool, problem: Problem) -> float:
+    """Return lambda, in the units of a problem's coordinates, that a number means."""
     # Solvers start at S_K / lambda: the inverse of the smallest numbers is infinite.
     smallest = sys.float_info.min
-    if settings.relative_lam:
+    if is_relative:
         unit = float(unit_of_lam(problem))
         found = float(lam) * unit
         if found in (0.0, math.inf):
@@ -67,9 +99,9 @@ def chosen_lam(settings: Any, lam: float, problem: Problem) -> float:
     return found
 
 
-def warn_if_absolute(settings: Any, lam: float) -> None:
+def warn_if_absolute(lam: float, is_relative: bool) -> None:
     """Warn of a fraction of lambda_max that is larger than 1, which is seldom meant as one."""
-    if settings.relative_lam and lam > 1.0 + 1e-9:
+    if is_relative and lam > 1.0 + 1e-9:
         warn_user(
             f"lam={lam:g} is a fraction of lambda_max, from 1 on every triplet is linear. For an "
             "absolute value, as lam_ and the lams of a path are, pass relative_lam=False."
@@ -82,29 +114,22 @@ def unit_of_lam(problem: Problem) -> float:
     return problem.lam_max or problem.geometry.largest_lam(problem.loss) or 1.0
 
 
-def solve_and_store(
-    model: Any, settings: Any, problem: Problem, lam: float, data: tuple, lists: dict,
-    known: Sequence[tuple[float, dict]] = (),
-) -> None:  # fmt: skip
-    """Solve for one lambda, from what a store and `known` have, and set the attributes."""
-    store, key = check_store(settings.store), ""
-    if store is not None:
-        key = _key(settings, data, lists)
-        known = [*store.neighbours(key, lam), *known]
-    options, solver = solver_options(settings), PathSolver(problem)
+def solve_one(
+    model: BaseEstimator, problem: Problem, lam: float, options: Options,
+    known: Sequence[tuple[float, dict]],
+) -> list[Solution]:  # fmt: skip
+    """Solve for one lambda, from solutions that are known; return those on the way to it, too."""
+    solver, solutions = PathSolver(problem), []
     # The nearest one comes last.
     for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):
         solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
-    solutions = []
     with Tasks(model, None, "lambda") as tasks:
         for done, solution in solver.approach(lam, options):
             solutions.append(solution)
             # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution)
     warn_unless_converged(solutions[-1:], options.tol, options.max_iter, ADVICE)
-    _set(model, solutions, problem)
-    if store is not None and solutions[-1].converged:
-        store.put(key, lam, start_at(solutions[-1]))
+    return solutions
 
 
 def start_at(solution: Solution) -> dict:
@@ -114,28 +139,27 @@ def start_at(solution: Solution) -> dict:
     }  # fmt: skip
 
 
-def fitted(model: Any, solution: Solution, problem: Problem) -> Any:
+def fitted(model: BaseEstimator, solution: Solution, problem: Problem) -> Any:
     """Return the fitted estimator of one solution; `model` is what the problem was built for."""
     relative = model.relative_lam
     lam = solution.lam / unit_of_lam(problem) if relative else problem.in_data(solution.lam)
     out = clone_for(model, lam=lam)
-    _set(out, [solution], problem)
+    set_learned(out, [solution], problem, model.n_components)
     return out
 
 
-def _key(settings, data: tuple, lists: dict) -> str:
+def _key(parameters: Parameters, X: np.ndarray, supervision: Supervision) -> str:
     """Return the name of a problem in a store."""
-    names = "triplets", "quadruplets"
-    parts = *data, *(lists.get(name) for name in names), *(lists.get("pairs") or ())
-    # In C order, because the key depends on the memory layout.
-    arrays = [None if part is None else np.ascontiguousarray(part) for part in parts]
     return content_key(
-        *arrays, settings.n_neighbors, settings.loss, settings.width, settings.pull,
-        settings.linear_term, settings.diagonal, settings.neighbors, settings.unlabelled,
+        X, *supervision.arrays, parameters.n_neighbors, parameters.loss, parameters.width,
+        parameters.pull, parameters.linear_term, parameters.diagonal, parameters.neighbors,
+        parameters.unlabelled,
     )  # fmt: skip
 
 
-def _set(model, solutions: Sequence[Solution], problem: Problem) -> None:
+def set_learned(
+    model: Any, solutions: Sequence[Solution], problem: Problem, n_components: int | float | None
+) -> None:
     """Set the fitted attributes from the last solution."""
     solution = solutions[-1]
     certificate = solution.certificate
@@ -147,7 +171,7 @@ def _set(model, solutions: Sequence[Solution], problem: Problem) -> None:
     model.history_ = np.array(list(solution.progress), dtype=HISTORY)
     model.screening_history_ = steps_of(solutions, problem)
     model.screening_parameter_ = "lam"
-    rows, model.truncated_objective_ = _truncated(model.n_components, problem, solution)
+    rows, model.truncated_objective_ = _truncated(n_components, problem, solution)
     # Set last: if it is present, all other attributes belong to this fit.
     model.components_ = _in_precision(rows, problem.dtype)
 

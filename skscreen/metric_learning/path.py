@@ -20,19 +20,22 @@ from skscreen.fitting.path import (
     solve_path,
     warn_unless_converged,
 )
-from skscreen.fitting.training_data import own, remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
     ADVICE,
+    checked_samples,
     chosen_lam,
+    feature_names,
     fitted,
     steps_of,
     unit_of_lam,
     warn_if_absolute,
 )
+from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.screened.decisions import screened_at
 from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.paper.ranges import count_in_range
@@ -56,14 +59,11 @@ class RTLMPath(PathResult):
     solutions : tuple of Solution
     problem : Problem
         Everything but lambda; for the properties that are computed on demand.
-    given : tuple or None
-        X, y and triplets as they were given, where these are all that the problem is made of.
     lam_max : float
         `lams / lam_max` are values of the parameter `lam` of `ScreenedRTLM` with `relative_lam`.
     """
 
     problem: Problem
-    given: tuple | None = None
 
     @property
     def lam_max(self) -> float:
@@ -93,16 +93,14 @@ class RTLMPath(PathResult):
     def screened(self, lam: float) -> TripletScreening:
         """Return the decisions that the metric for one of the `lams` proves; see `screen_triplets`.
 
-        Not for paths of other comparisons than triplets, with weights or with a graph.
+        Not for paths of quadruplets or pairs.
         """
-        return self.at(self.lams, lam, "lam").screened_
+        solution = self.solutions[self.index(self.lams, lam, "lam")]
+        return screened_at(self.problem, solution.lam, solution.point, solution.lam)
 
     def __getitem__(self, index: int) -> ScreenedRTLM:
         """Return the fitted estimator of the value of lambda at a place in `lams`."""
-        out = fitted(self.model, self.solutions[place_of(index, len(self))], self.problem)
-        if self.given is not None:
-            remember(out, *self.given)
-        return out
+        return fitted(self.model, self.solutions[place_of(index, len(self))], self.problem)
 
     @property
     def matrices(self) -> np.ndarray:
@@ -136,7 +134,8 @@ class RTLMPath(PathResult):
         before, solution = self.solutions[t - 1 : t + 1]
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
-        found = screen(objective, reference, before.lam, solver_options(self.model).hook)
+        hook = solver_options(Parameters.of(self.model)).hook
+        found = screen(objective, reference, before.lam, hook)
         return found.n_zero + found.n_linear
 
     def _share(self, counts: Sequence[int]) -> np.ndarray:
@@ -262,11 +261,10 @@ def rtlm_path(
     )  # fmt: skip
     model._validate_params()
     given = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
-    settings = solver_options(model)
-    problem = build(
-        model, X, y, sample_weight=sample_weight, comparison_weight=comparison_weight,
-        triplets=triplets, quadruplets=quadruplets, pairs=pairs,
-    )  # fmt: skip
+    parameters = Parameters.of(model)
+    options = solver_options(parameters)
+    supervision = Supervision(y, sample_weight, triplets, quadruplets, pairs, comparison_weight)
+    problem = build(checked_samples(model, X), parameters, supervision, feature_names(model))
     n_values = n_lams or 0 if given is None else len(given)
     what = f"Metrics for {n_values:,} values of lambda"
     size = math.prod(problem.geometry.shape)
@@ -274,8 +272,8 @@ def rtlm_path(
     check_memory(16.0 * size * n_values, what, "Use fewer values.")
     grid: Iterable[float]
     if given is not None:
-        warn_if_absolute(model, given[0])
-        grid, stop = [chosen_lam(model, lam, problem) for lam in given], -math.inf
+        warn_if_absolute(given[0], relative_lam)
+        grid, stop = [chosen_lam(lam, relative_lam, problem) for lam in given], -math.inf
     elif problem.lam_max > 0.0:
         # Below the last one only rounding errors are left.
         last = math.ceil(math.log(sys.float_info.epsilon, ratio))
@@ -286,12 +284,10 @@ def rtlm_path(
     if callbacks:
         model.set_callbacks(*callbacks)
     total = len(grid) if isinstance(grid, Sized) else n_lams
-    steps = _steps(solver, settings, itertools.islice(grid, n_lams), stop, total)
+    steps = _steps(solver, options, itertools.islice(grid, n_lams), stop, total)
     solutions = solve_path(model, steps, total, "lambda")
-    warn_unless_converged(solutions, model.tol, settings.max_iter, ADVICE)
-    others = quadruplets, pairs, sample_weight, comparison_weight, model.neighbors
-    data = (own(X), own(y), own(triplets)) if all(other is None for other in others) else None
-    return RTLMPath(model, tuple(solutions), problem, data)
+    warn_unless_converged(solutions, model.tol, options.max_iter, ADVICE)
+    return RTLMPath(model, tuple(solutions), problem)
 
 
 def _steps(

@@ -4,11 +4,11 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from skscreen.core.threads import blas_threads_for
+from skscreen.metric_learning.parameters import Parameters
 from skscreen.metric_learning.problem.losses import is_narrow
 from skscreen.metric_learning.problem.objective import Evaluation, Objective, Problem, Proximal
 from skscreen.metric_learning.screening.paper.ranges import PathRanges
@@ -23,79 +23,82 @@ class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced."""
 
     def __init__(self, problem: Problem, ranges: bool = False):
-        self._problem, self._first, self._lam_max = problem, problem.first, problem.lam_max
+        self.problem = problem
+        self.warm: Warm | None = None
         # Items with a range that contains lambda are not looked at, neither here nor by solvers.
         self._ranges = PathRanges() if ranges else None
-        geometry = problem.geometry
-        narrow = is_narrow(problem.loss, _scale(problem), geometry.has_long_ranges)
-        self._proximal = _proximal(problem) if narrow and geometry.lists_items else None
-        self._memory = AndersonMemory(geometry.shape)
-        self.warm: Warm | None = None
+        self._memory = AndersonMemory(problem.geometry.shape)
 
     @property
-    def is_smoothed(self) -> bool:
-        """Whether the next solve is smoothed, with a dual variable for each item."""
-        return self._proximal is not None
+    def proximal(self) -> Proximal | None:
+        """How the next solve is smoothed, with a dual variable for each item; None if not."""
+        if self.warm is not None:
+            return self.warm.proximal
+        problem, geometry = self.problem, self.problem.geometry
+        narrow = is_narrow(problem.loss, _scale(problem), geometry.has_long_ranges)
+        return _proximal(problem) if narrow and geometry.lists_items else None
 
     def recall(self, lam: float, value: np.ndarray, step: float, n_iter: int) -> None:
         """Use a known solution at another lambda; the one nearest to the next comes last."""
         # It need not be accurate, and costs one evaluation.
-        if value.shape != self._problem.geometry.shape:
+        if value.shape != self.problem.geometry.shape:
             # It has other coordinates: with few samples they depend on the samples.
             return
-        objective = self._problem.at(lam, self._proximal)
+        objective = self._objective(lam)
         with blas_threads_for(objective.geometry.n_features):
             evaluation = objective.evaluate(objective.domain.project(value))
-        self._leave(lam, evaluation, step, n_iter)
+        self.warm = self._left(lam, evaluation, step, n_iter, objective.proximal)
 
     def solve(self, lam: float, options: Options) -> Solution:
         """Solve for one lambda to the certified tolerance."""
-        warm, objective = self.warm, self._problem.at(lam, self._proximal)
+        warm, objective = self.warm, self._objective(lam)
+        reduced = None
+        if self._ranges is not None and warm is not None:
+            reduced = self._ranges.leave_out(objective, warm)
         with blas_threads_for(objective.geometry.n_features):
-            start = self._first.scaled(1.0 / lam) if warm is None else warm.start(lam)
+            start = self.problem.first.scaled(1.0 / lam) if warm is None else warm.start(lam)
             solution, evaluation = solve(
-                objective, start, options, warm=warm, reduced=self._out_of_range(objective),
-                memory=self._memory,
-            )  # fmt: skip
+                objective, start, options, warm=warm, reduced=reduced, memory=self._memory
+            )
         proximal = evaluation.objective.proximal
         if proximal is not None:
-            self._proximal = replace(proximal, last_gap=math.inf)
-        self._leave(lam, evaluation, solution.step, solution.n_iter)
-        # After a solve of many steps the next ones are smoothed.
-        if proximal is None and solution.n_iter > 200 and _may_smooth(self._problem):
-            self._proximal = _proximal(self._problem)
+            proximal = replace(proximal, last_gap=math.inf)
+        elif solution.n_iter > 200 and _may_smooth(self.problem):
+            # After a solve of many steps the next ones are smoothed.
+            proximal = _proximal(self.problem)
             if self._ranges is not None:
                 # The problem reduced by ranges was made without smoothing.
                 self._ranges.forget()
+        self.warm = self._left(lam, evaluation, solution.step, solution.n_iter, proximal)
         return solution
 
-    def _leave(self, lam: float, evaluation: Evaluation, step: float, n_iter: int) -> None:
-        """Keep what the next solve begins with."""
-        last, geometry = self.warm, self._problem.geometry
-        before = None if last is None else (last.lam, last.evaluation.point)
-        warm = Warm(lam, evaluation, step, n_iter, before)
-        # The next solve gains by far places in order if they are many, or if it will screen.
-        screens = self._ranges is not None or self.is_smoothed or not warm.is_short
-        if screens or geometry.has_long_ranges:
-            warm = replace(warm, evaluation=evaluation.in_order())
-        # Everything that is used with the reference is rearranged in its order of places.
-        geometry = warm.evaluation.objective.geometry
-        self.warm, self._problem = warm, replace(self._problem, geometry=geometry)
+    def _objective(self, lam: float) -> Objective:
+        """Return the problem at one lambda, with places in the order of what is known."""
+        # Everything that is used with a reference is in its order of places.
+        objective = self.problem.at(lam, self.proximal)
+        if self.warm is None:
+            return objective
+        return replace(objective, geometry=self.warm.evaluation.objective.geometry)
 
-    def _out_of_range(self, objective: Objective) -> Objective | None:
-        """Return the problem without the items whose range contains its lambda."""
-        if self._ranges is None or self.warm is None:
-            return None
-        reduced = self._ranges.leave_out(objective, self.warm)
-        if reduced is not None:
-            self._proximal = reduced.proximal
-        return reduced
+    def _left(
+        self, lam: float, evaluation: Evaluation, step: float, n_iter: int,
+        proximal: Proximal | None,
+    ) -> Warm:  # fmt: skip
+        """Return what the next solve begins with."""
+        before = None if self.warm is None else (self.warm.lam, self.warm.evaluation.point)
+        warm = Warm(lam, evaluation, step, n_iter, before, proximal)
+        # The next solve gains by far places in order if they are many, or if it will screen.
+        screens = self._ranges is not None or proximal is not None or not warm.is_short
+        if screens or self.problem.geometry.has_long_ranges:
+            warm = replace(warm, evaluation=evaluation.in_order())
+        return warm
 
     def approach(self, lam: float, options: Options) -> Iterator[tuple[float, Solution]]:
         """Solve along a coarse path to one lambda; yield the share of the way, and solutions."""
         # Roughly, at half the lambda each.
         loose = replace(options, tol=max(options.tol, 1e-2))
-        first = self._lam_max if self.warm is None else min(self._lam_max, self.warm.lam)
+        lam_max = self.problem.lam_max
+        first = lam_max if self.warm is None else min(lam_max, self.warm.lam)
         # Below this only rounding errors are left, and the last step may have any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
         n_steps, wasted = max(math.ceil(math.log(ratio, 0.5)), 1), 0
@@ -128,15 +131,16 @@ def _proximal(problem: Problem) -> Proximal:
     return Proximal(width, dual, min(1e-7, 2e-6 * width))
 
 
-def solver_options(model: Any) -> Options:
-    """Return the options of the solvers that the parameters of an estimator mean."""
-    bounds = (model.bound,) if isinstance(model.bound, str) else tuple(model.bound)
-    main = bounds == ("gap",) and model.rule is None
+def solver_options(parameters: Parameters) -> Options:
+    """Return the options of the solvers that parameters mean."""
+    given = parameters.bound
+    bounds = (given,) if isinstance(given, str) else tuple(given)
+    main = bounds == ("gap",) and parameters.rule is None
     return Options(
-        hook=None if main else PaperScreening(bounds, model.rule or "sphere"),
-        screening=model.screening,
-        screen_every=model.screen_every,
-        active_set=model.active_set,
-        tol=model.tol,
-        max_iter=model.max_iter or Options.max_iter,
+        hook=None if main else PaperScreening(bounds, parameters.rule or "sphere"),
+        screening=parameters.screening,
+        screen_every=parameters.screen_every,
+        active_set=parameters.active_set,
+        tol=parameters.tol,
+        max_iter=parameters.max_iter or Options.max_iter,
     )

@@ -1,11 +1,12 @@
 """Checks of class labels and of lists of comparisons."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples
 
 from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import (
@@ -19,9 +20,7 @@ from skscreen.core.inputs import (
     sample_weights,
 )
 from skscreen.fitting.warning import warn_user
-
-# Lists of comparisons in `ScreenedRTLM.fit`.
-LISTS = ("triplets", "quadruplets", "pairs")
+from skscreen.metric_learning.parameters import Supervision
 
 # For each number of columns: the number in words, and what a row must contain.
 _ROWS = {
@@ -47,7 +46,6 @@ def class_codes(
             "ScreenedRTLM learns from comparisons of the samples X: ScreenedRTLM().fit(X, "
             "triplets=T), T rows of indices; also quadruplets= and pairs=."
         )
-    _check_meaning(y)
     refuse_masked(y, "y")
     given, y = y, column_or_1d(label_array(y), warn=True)
     check_consistent_length(X, y)
@@ -99,42 +97,6 @@ def _equal(y: np.ndarray, label: Any) -> np.ndarray:
     return y == label
 
 
-def _check_meaning(y) -> None:
-    """Refuse comparisons that stand where samples or labels belong."""
-    y = np.asarray(y)
-    calls = {2: "pairs=(similar, dissimilar)", 3: "triplets=y", 4: "quadruplets=y"}
-    if y.ndim == 2 and y.shape[1] in calls and y.dtype.kind in "iu" and np.all(y[:, 0] != y[:, 1]):
-        call = calls[y.shape[1]]
-        name = call.partition("=")[0]
-        raise ValueError(f"y of shape {y.shape} looks like {name}: call fit(X, {call}).")
-
-
-def check_samples(X: Any, y: Any) -> None:
-    """Refuse tuples of vectors, or of indices with labels 1 and -1, in the place of samples."""
-    if sparse.issparse(X):
-        return
-    try:
-        X, y = np.asarray(X), np.asarray(y)
-    except ValueError as error:
-        raise ValueError(
-            "X must hold rows of equal lengths, one for each sample, and y one label for each; "
-            "pass X as a 2-D array."
-        ) from error
-    learners = {2: "RTLMPairs", 3: "RTLMTriplets", 4: "RTLMQuadruplets"}
-    if X.ndim == 3 and X.shape[1] in learners:
-        raise ValueError(
-            f"X of shape {X.shape} looks like tuples of vectors, not samples: call "
-            f"{learners[X.shape[1]]}Classifier().fit(X, y)."
-        )
-    if X.ndim != 2 or X.shape[1] != 2 or X.dtype.kind not in "iu" or y.dtype.kind not in "iuf":
-        return
-    if X.min(initial=0) >= 0 and np.all(X[:, 0] != X[:, 1]) and set(np.unique(y)) == {-1, 1}:
-        raise ValueError(
-            "X looks like pairs of indices, as y is 1 or -1: call RTLMPairsClassifier("
-            "preprocessor=samples).fit(pairs, y). If it holds two features, pass them as floats."
-        )
-
-
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Return weights >= 0 of samples, (n,), not all 0."""
     return _in_range("sample_weight", sample_weights(sample_weight, X))
@@ -160,22 +122,33 @@ def _in_range(name: str, weights: np.ndarray) -> np.ndarray:
     return weights
 
 
-def check_comparisons(n_samples: int, threshold: float, lists: dict, weights: Any = None) -> tuple:
-    """Return near and far pairs (m, 2), thresholds and weights (m,), and whether all are compared.
+@dataclass(frozen=True)
+class Lists:
+    """Comparisons of near with far pairs of samples."""
 
-    Thresholds are None where all are that of the loss, weights where all are 1.
-    """
-    triplets, quadruplets, pairs = (lists.get(name) for name in LISTS)
+    near: np.ndarray  # (m, 2)
+    far: np.ndarray  # (m, 2)
+    thresholds: np.ndarray | None = None  # (m,); None where all are that of the loss
+    weights: np.ndarray | None = None  # (m,) > 0; None where all are 1
+    all_pairs: bool = False  # whether each near pair is compared with each far one
+    triplets: np.ndarray | None = None  # (m, 3) where there are no others
+
+
+def check_lists(n_samples: int, threshold: float, supervision: Supervision) -> Lists:
+    """Return the comparisons that are given, of samples 0 to n_samples - 1."""
+    _check_beside_lists(n_samples, supervision)
+    pairs, weights = supervision.pairs, supervision.comparison_weight
     if isinstance(pairs, tuple | list) and len(pairs) == 2:
-        return *_check_two_kinds(n_samples, lists, weights), None, None, True
+        return Lists(*_check_two_kinds(n_samples, supervision), all_pairs=True)
     # Name, near pairs, far pairs and thresholds of each kind.
     parts: list[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]] = []
-    if triplets is not None:
-        rows = _check_rows("triplets", triplets, 3, n_samples)
+    rows = None
+    if supervision.triplets is not None:
+        rows = _check_rows("triplets", supervision.triplets, 3, n_samples)
         parts.append(("triplets", rows[:, :2], rows[:, ::2], threshold))
-    if quadruplets is not None:
-        rows = _check_rows("quadruplets", quadruplets, 4, n_samples)
-        parts.append(("quadruplets", rows[:, :2], rows[:, 2:], threshold))
+    if supervision.quadruplets is not None:
+        fours = _check_rows("quadruplets", supervision.quadruplets, 4, n_samples)
+        parts.append(("quadruplets", fours[:, :2], fours[:, 2:], threshold))
     if pairs is not None:
         # The distance that a bound on one distance lacks is that of a sample to itself, and its
         # threshold is the bound (Yoshida et al. 2019, section 6.3).
@@ -191,20 +164,38 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights: An
         # Comparisons of weight 0 are left out.
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
+        rows = None if rows is None else rows[used[: len(rows)]]
         weights = None if np.all(weights == 1.0) else weights
-    return near, far, None if pairs is None else thresholds, weights, False
+    return Lists(
+        near, far, None if pairs is None else thresholds, weights,
+        triplets=rows if len(parts) == 1 else None,
+    )  # fmt: skip
 
 
-def _check_two_kinds(n_samples: int, lists: dict, weights) -> tuple[np.ndarray, np.ndarray]:
+def _check_beside_lists(n_samples: int, supervision: Supervision) -> None:
+    """Refuse labels of something else than samples, and their weights."""
+    if supervision.y is not None and _num_samples(supervision.y) != n_samples:
+        raise ValueError(
+            f"y must hold a label for each of {n_samples} samples, or be None, as it is not used "
+            f"with {supervision.lists[0]}; got {_num_samples(supervision.y)}."
+        )
+    if supervision.sample_weight is not None:
+        raise ValueError(
+            "sample_weight belongs to labels: call fit(X, y, sample_weight=...), or pass the "
+            "weights of comparisons as comparison_weight."
+        )
+
+
+def _check_two_kinds(n_samples: int, supervision: Supervision) -> tuple[np.ndarray, np.ndarray]:
     """Return similar and dissimilar pairs that are compared with each other, not with bounds."""
-    others = [name for name in LISTS[:2] if lists.get(name) is not None]
-    others += ["comparison_weight"] * (weights is not None)
+    others = [name for name in supervision.lists if name != "pairs"]
+    others += ["comparison_weight"] * (supervision.comparison_weight is not None)
     if others:
         raise ValueError(
             f"{others[0]} can only be combined with pairs=(S, D, U, L), with bounds; pairs=(S, D) "
             "compares each similar pair with each dissimilar one and nothing else."
         )
-    S, D = lists["pairs"]
+    S, D = supervision.pairs
     return _check_rows("S of pairs", S, 2, n_samples), _check_rows("D of pairs", D, 2, n_samples)
 
 
@@ -259,24 +250,6 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
         row = int(np.argmax(same))
         raise ValueError(f"{name} must name {what}; row {row} is {rows[row].tolist()}.")
     return rows
-
-
-def refuse_labels(X: Any, used: np.ndarray, name: str) -> None:
-    """Refuse indices that may be rows of a frame, or other rows by the labels of its index."""
-    labels = np.asarray(X.index) if hasattr(X, "loc") else np.empty(0)
-    used = np.unique(used)
-    # Those that are no rows for certain are refused where rows are looked up.
-    rows = labels.dtype.kind in "iu" and used[0] >= 0 and used[-1] < len(labels)
-    if not rows or not np.isin(used, labels).all():
-        return
-    other = labels[used] != used
-    if other.any():
-        k = int(used[np.argmax(other)])
-        raise ValueError(
-            f"Indices may be rows of {name}, or labels of its index: row {k} has the label "
-            f"{labels[k]}. Pass {name}.reset_index(drop=True), and in the place of labels a "
-            f"{name}.index.get_indexer(a.ravel()).reshape(a.shape)."
-        )
 
 
 def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:

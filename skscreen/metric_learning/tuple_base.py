@@ -1,7 +1,6 @@
 """Base of the metric learners whose samples are tuples."""
 
 from collections.abc import Mapping
-from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +22,8 @@ from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
-from skscreen.metric_learning.supervision import AS_INTEGERS, check_weights, refuse_labels
+from skscreen.metric_learning.parameters import Parameters, Supervision
+from skscreen.metric_learning.supervision import AS_INTEGERS, check_weights
 
 # Parameters of `ScreenedRTLM` that belong to labels, to its papers, or to large data; all others
 # are passed on.
@@ -31,7 +31,6 @@ _NOT_HERE = (
     "n_neighbors", "pull", "bound", "rule", "screen_every", "active_set", "neighbors",
     "unlabelled", "n_jobs",
 )  # fmt: skip
-_OPTIONS = [name for name in signature(ScreenedRTLM).parameters if name not in _NOT_HERE]
 
 
 class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, BaseEstimator):
@@ -40,7 +39,11 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
     _name: ClassVar[str]
     _size: ClassVar[int]
     _parameter_constraints: ClassVar[dict] = {
-        **{name: ScreenedRTLM._parameter_constraints[name] for name in _OPTIONS},
+        **{
+            name: kinds
+            for name, kinds in ScreenedRTLM._parameter_constraints.items()
+            if name not in _NOT_HERE
+        },
         "preprocessor": ["array-like", callable, None],
     }
 
@@ -238,8 +241,6 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
     tuples = listed_rows(tuples)
     if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
-        if names.dtype.kind in "iu":
-            refuse_labels(model.preprocessor, names, "preprocessor")
         same = same_pairs(rows)
         if np.any(same):
             row = int(np.argmax(same))
@@ -258,11 +259,10 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
     return np.concatenate((X, tuples[repeats].reshape(-1, tuples.shape[2]))), rows
 
 
-def learn_metric(model: TuplesClassifier, X: Any, weights: Any, **lists) -> None:
+def learn_metric(model: TuplesClassifier, X: np.ndarray, supervision: Supervision) -> None:
     """Solve the problem of some comparisons of samples and keep what is learned."""
-    settings = ScreenedRTLM(**{name: getattr(model, name) for name in _OPTIONS})
-    model.classes_ = np.array([-1, 1])
-    fit_metric(model, settings, X, comparison_weight=weights, **lists)
+    model.classes_, model.n_features_in_ = np.array([-1, 1]), X.shape[1]
+    fit_metric(model, Parameters.of(model), X, supervision)
 
 
 def fit_comparisons(
@@ -278,10 +278,12 @@ def fit_comparisons(
         weights = check_weights("sample_weight", weights, len(rows), model._name)
     if model._size == 3:
         # Turned round, (i, j, l) is (i, l, j).
-        lists = {"triplets": np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))}
+        triplets = np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))
+        supervision = Supervision(triplets=triplets, comparison_weight=weights)
     else:
-        lists = {"quadruplets": np.hstack((near, far))}
-    learn_metric(model, X, weights, **lists)
+        fours = np.hstack((near, far))
+        supervision = Supervision(quadruplets=fours, comparison_weight=weights)
+    learn_metric(model, X, supervision)
     return model
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import with_callbacks
+from skscreen.metric_learning.parameters import Supervision
 from skscreen.metric_learning.supervision import check_weights
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
@@ -175,8 +176,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         weights = sample_weight
         if weights is not None:
             weights = check_weights("sample_weight", weights, len(rows), "pairs")
-        weights, lists = _comparisons(rows, y == 1, bounds, weights)
-        learn_metric(self, X, weights, **lists)
+        learn_metric(self, X, _comparisons(rows, y == 1, bounds, weights))
         return self.calibrate_threshold(pairs, y, **calibration)
 
     def decision_function(self, pairs: Any) -> np.ndarray:
@@ -270,18 +270,22 @@ class RTLMPairsClassifier(TuplesClassifier):
         return self
 
 
-def _comparisons(rows, similar, bounds: tuple, weights) -> tuple[np.ndarray | None, dict]:
-    """Return weights and lists of comparisons of pairs (m, 2) with each other, or with bounds."""
+def _comparisons(
+    rows: np.ndarray, similar: np.ndarray, bounds: tuple, weights: np.ndarray | None
+) -> Supervision:
+    """Return weighted comparisons of pairs (m, 2) with each other, or with bounds."""
     if weights is None or bounds:
         order = np.argsort(~similar, kind="stable")
         weights = None if weights is None else weights[order]
-        return weights, {"pairs": (rows[similar], rows[~similar], *bounds)}
+        pairs = rows[similar], rows[~similar], *bounds
+        return Supervision(pairs=pairs, comparison_weight=weights)
     used = weights > 0.0
     S, D = (np.flatnonzero(used & kind) for kind in (similar, ~similar))
     if not (S.size and D.size):
         raise ValueError("sample_weight must not be 0 for all similar, or all dissimilar pairs.")
     quadruplets = np.hstack((rows[np.repeat(S, D.size)], rows[np.tile(D, S.size)]))
-    return np.outer(weights[S], weights[D]).ravel(), {"quadruplets": quadruplets}
+    weights = np.outer(weights[S], weights[D]).ravel()
+    return Supervision(quadruplets=quadruplets, comparison_weight=weights)
 
 
 class RTLMTripletsClassifier(ComparisonsClassifier):

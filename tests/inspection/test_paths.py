@@ -93,7 +93,7 @@ def test_screening_display_draws_decisions_for_several_values():
     assert display.ax_.get_ylabel() == "Screening rate (% of samples)"
     assert legend_texts(display.ax_) == ["no loss", "all that is decided"]
 
-    metrics = [ScreenedRTLM(lam).fit(X, y).screened_ for lam in (1e-3, 1e-2)]
+    metrics = [ScreenedRTLM(lam).fit(X, y).screened(X, y) for lam in (1e-3, 1e-2)]
     display = ScreeningDisplay.from_screenings(metrics)
     assert_lambda_axis(display.ax_)
     np.testing.assert_array_equal(display.path_rates, [np.mean(m.codes_ == 1) for m in metrics])

@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from skscreen import RTLMTripletsClassifier, ScreenedRTLM, rtlm_path
+from skscreen.metric_learning.parameters import Supervision
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
@@ -29,7 +30,7 @@ from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.solvers.interior_point import interior_point
-from skscreen.metric_learning.supervision import check_comparisons
+from skscreen.metric_learning.supervision import check_lists
 
 X, y = load_wine(return_X_y=True)
 X, y = scale(X[::3, :5]), y[::3]
@@ -80,11 +81,13 @@ class Lists:
 
     def problem(self, kind):
         loss = SmoothedHinge(1.0, 0.0 if kind["loss"] == "hinge" else 0.05)
-        lists = {name: self.arguments.get(name) for name in ("triplets", "quadruplets", "pairs")}
+        given = {name: value for name, value in self.arguments.items() if name != "y"}
         if "y" in self.arguments:
-            lists["triplets"] = brute_force_triplets(X, y, 2)
-        weights = self.arguments.get("comparison_weight")
-        items = comparisons_from_arrays(*check_comparisons(len(X), 1.0, lists, weights))
+            given["triplets"] = brute_force_triplets(X, y, 2)
+        found = check_lists(len(X), 1.0, Supervision(**given))
+        items = comparisons_from_arrays(
+            found.near, found.far, found.thresholds, found.weights, found.all_pairs
+        )
         B = self.explicit(ScreenedRTLM(**kind)).linear_term
         if kind["diagonal"]:
             return Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant(), B)
@@ -514,29 +517,19 @@ def test_the_matrix_of_float32_data_in_small_units_is_finite():
     assert np.all(np.isfinite(matrix)) and np.trace(matrix) > 1e55
 
 
-def test_indices_that_may_be_labels_of_a_frame_are_refused():
+def test_indices_are_places_of_rows_whatever_a_frame_calls_them():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(30, 3))).sample(frac=1.0, random_state=0)
     triplets = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])
-    message = r"Indices may be rows of {}, or labels of its index: row \d+ has the label \d+"
-    with pytest.raises(ValueError, match=message.format("X")):
-        ScreenedRTLM().fit(frame, triplets=triplets)
-    with pytest.raises(ValueError, match=message.format("X")):
-        ScreenedRTLM().fit(frame, pairs=(triplets[:, :2], triplets[:, 1:]))
-    with pytest.raises(ValueError, match=message.format("preprocessor")):
-        RTLMTripletsClassifier(preprocessor=frame).fit(triplets)
-    places = frame.index.get_indexer(triplets.ravel()).reshape(triplets.shape)
-    by_label = ScreenedRTLM().fit(frame.reset_index(drop=True), triplets=places)
-    ordered = ScreenedRTLM().fit(frame.sort_index(), triplets=triplets)
-    np.testing.assert_allclose(by_label.objective_, ordered.objective_, rtol=1e-6)
-    # Of some rows only: 8 is no label, so these are places.
-    part = frame[frame.index != 8]
-    ScreenedRTLM().fit(part, triplets=triplets)
-    # Labels that are no rows are told as before.
-    late = frame.set_axis(frame.index + 100)
+    expected = ScreenedRTLM().fit(frame.to_numpy(), triplets=triplets)
+    for found in (
+        ScreenedRTLM().fit(frame, triplets=triplets),
+        RTLMTripletsClassifier(preprocessor=frame).fit(triplets),
+    ):
+        np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-6)
     for fit in (
-        lambda: ScreenedRTLM().fit(late, triplets=triplets + 100),
-        lambda: RTLMTripletsClassifier(preprocessor=late).fit(triplets + 100),
+        lambda: ScreenedRTLM().fit(frame, triplets=triplets + 100),
+        lambda: RTLMTripletsClassifier(preprocessor=frame).fit(triplets + 100),
     ):
         with pytest.raises(ValueError, match="must be indices from 0 to 29"):
             fit()

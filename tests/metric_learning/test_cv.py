@@ -53,9 +53,9 @@ def test_attributes():
     assert model.best_lam_ in np.geomspace(0.3, 1e-3, 3)
     assert model.dual_gap_ <= 1e-6 and model.n_triplets_ > 0
     assert model.get_feature_names_out()[0] == "screenedrtlmcv0"
-    alone = ScreenedRTLM(model.best_lam_).fit(X, y).screened_
-    assert model.screened_.lam_ == alone.lam_
-    assert np.mean(model.screened_.codes_ == alone.codes_) > 0.9
+    alone = ScreenedRTLM(model.best_lam_).fit(X, y).screened(X, y)
+    assert model.screened(X, y).lam_ == alone.lam_
+    assert np.mean(model.screened(X, y).codes_ == alone.codes_) > 0.9
     for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         assert_allclose(copy.transform(X), model.transform(X))
     once = ScreenedRTLMCV([0.1, 0.3, 0.1], cv=CV).fit(X, y)

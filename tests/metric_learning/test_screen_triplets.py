@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from rtlm_reference import Explicit, item_matrices
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
-from skscreen import ScreenedRTLM, rtlm_path, screen_triplets
+from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path, screen_triplets
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
 
@@ -206,35 +208,74 @@ def test_arguments_that_do_not_fit_are_named():
     assert given["n_neighbors"].default == given["loss"].default == "reference"
 
 
-def test_what_a_fit_proves_stays_so_when_samples_or_parameters_change():
-    X, y = SETS["iris"]
-    given, labels = X.copy(), y.copy()
-    expected = ScreenedRTLM(lam=0.05).fit(X, y).screened_
-    model = ScreenedRTLM(lam=0.05).fit(given, labels)
-    model.set_params(loss="hinge", n_neighbors=2, diagonal=True, lam=0.5)
-    given[:], labels[:] = 0.0, 0
-    np.testing.assert_array_equal(model.screened_.codes_, expected.codes_)
-    assert model.screened_.lam_ == expected.lam_
+@pytest.mark.parametrize("kind", [ScreenedRTLM(), ScreenedRTLMCV(3, cv=2)], ids=["fit", "search"])
+def test_no_fitted_model_keeps_samples(kind):
+    """Nor does one of a path: what is pickled does not grow with the samples."""
+    rng = np.random.default_rng(0)
+    sizes = []
+    for n in (100, 4000):
+        y = np.arange(n) % 2
+        X = rng.normal(size=(n, 4)) + y[:, None]
+        model = clone(kind).fit(X, y)
+        on_path = rtlm_path(X, y, n_lams=2)[1]
+        for found in (model, on_path):
+            # The number of steps differs, and with it their tables.
+            for name in [name for name in vars(found) if name.endswith("history_")]:
+                delattr(found, name)
+            vars(found).pop("best_estimator_", None)
+        sizes.append([len(pickle.dumps(found)) for found in (model, on_path)])
+    np.testing.assert_allclose(sizes[0], sizes[1], atol=300)
 
 
-def test_what_a_fit_proves_about_its_own_triplets():
+def test_what_a_fit_proves_about_samples():
     X, y = SETS["wine"]
     model = ScreenedRTLM(lam=0.05, n_neighbors=3, tol=1e-8).fit(X, y)
-    screened = model.screened_
-    assert screened is model.screened_ and screened.rate_ > 0.9
-    assert screened.lam_ == pytest.approx(model.lam_)
+    model = pickle.loads(pickle.dumps(model))
+    screened = model.screened(X, y)
+    assert screened.rate_ > 0.9 and screened.lam_ == pytest.approx(model.lam_)
     problem = explicit(X, screened.triplets_, False)
     margins = problem.margins(model.get_mahalanobis_matrix())
     assert np.all(margins[screened.codes_ == 1] > 1.0)
     assert np.all(margins[screened.codes_ == 2] < 0.95)
-    assert not hasattr(pickle.loads(pickle.dumps(model)), "screened_")
     listed = ScreenedRTLM(lam=0.05, tol=1e-8).fit(X, triplets=screened.triplets_)
-    assert np.mean(listed.screened_.codes_ != screened.codes_) < 0.01
-    pairs = screened.triplets_[:9, [0, 1]], screened.triplets_[:9, [0, 2]], 1.0, 2.0
-    assert not hasattr(listed.fit(X, pairs=pairs), "screened_")
-    assert not hasattr(ScreenedRTLM().fit(X, pairs=pairs), "screened_")
-    path = rtlm_path(X, y, n_lams=4, n_neighbors=3)
-    for lam in path.lams:
-        assert path.screened(lam).lam_ == pytest.approx(lam)
-    with pytest.raises(ValueError, match="lam must be one of the values"):
-        path.screened(0.5 * lam)
+    same = listed.screened(X, triplets=screened.triplets_)
+    assert np.mean(same.codes_ != screened.codes_) < 0.01
+    np.testing.assert_array_equal(same.triplets_, screened.triplets_)
+    with pytest.raises(ValueError, match="features"):
+        model.screened(X[:, 1:], y)
+    with pytest.raises(NotFittedError):
+        ScreenedRTLM().screened(X, y)
+
+
+def test_what_a_fit_proves_with_weights():
+    """A weight of two is a triplet that is there twice; a metric of other samples proves less."""
+    X, y = SETS["wine"]
+    weights = 1.0 + np.arange(len(y)) % 2
+    model = ScreenedRTLM(lam=0.05, n_neighbors=3, tol=1e-8).fit(X, y, sample_weight=weights)
+    screened = model.screened(X, y, weights)
+    twice = np.repeat(screened.triplets_, weights[screened.triplets_[:, 0]].astype(int), axis=0)
+    listed = ScreenedRTLM(lam=model.lam_, relative_lam=False, tol=1e-8).fit(X, triplets=twice)
+    np.testing.assert_allclose(listed.objective_, model.objective_, rtol=1e-6)
+    best = listed.get_mahalanobis_matrix()
+    margins = explicit(X, screened.triplets_, False).margins(best)
+    assert screened.rate_ > 0.9
+    assert np.all(margins[screened.codes_ == 1] > 1.0)
+    assert np.all(margins[screened.codes_ == 2] < 0.95)
+    assert model.screened(X[1:], y[1:], weights[1:]).rate_ < screened.rate_
+
+
+def test_what_a_path_proves():
+    X, y = SETS["wine"]
+    triplets = ScreenedRTLM(n_neighbors=3).fit(X, y).screened(X, y).triplets_
+    paths = rtlm_path(X, y, n_lams=4, n_neighbors=3), rtlm_path(X, triplets=triplets, n_lams=4)
+    for path, given in zip(paths, ({"y": y}, {"triplets": triplets}), strict=True):
+        for k, lam in enumerate(path.lams):
+            found = path.screened(lam)
+            assert found.lam_ == pytest.approx(lam)
+            np.testing.assert_array_equal(found.codes_, path[k].screened(X, **given).codes_)
+        with pytest.raises(ValueError, match="lam must be one of the values"):
+            path.screened(0.5 * lam)
+    pairs = triplets[:9, [0, 1]], triplets[:9, [0, 2]], 1.0, 2.0
+    path = rtlm_path(X, pairs=pairs, n_lams=2)
+    with pytest.raises(ValueError, match="triplets"):
+        path.screened(path.lams[1])

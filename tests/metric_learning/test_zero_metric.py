@@ -9,6 +9,7 @@ from rtlm_reference import brute_force_triplets
 
 from skscreen import RTLMTripletsClassifier, ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.metric_learning.learning import chosen_lam
+from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import norm
 
@@ -74,8 +75,8 @@ def test_the_bound_on_the_positive_part_is_one(seed, diagonal):
     samples = rng.integers(-4, 5, size=(14, 4)).astype(float)
     labels = np.arange(14) % 2
     samples[labels == 1, 0] += rng.integers(0, 3)
-    model = ScreenedRTLM(n_neighbors=3, diagonal=diagonal)
-    problem = build(model, samples, labels)
+    parameters = Parameters(n_neighbors=3, diagonal=diagonal)
+    problem = build(samples, parameters, Supervision(labels))
     evaluation = problem.at(1.0).evaluate(problem.domain.project(np.zeros(problem.geometry.shape)))
     near, far = problem.geometry.differences(*problem.geometry.items.listed())
     # Differences of integers: exact once more.
@@ -89,4 +90,4 @@ def test_the_bound_on_the_positive_part_is_one(seed, diagonal):
 @pytest.mark.parametrize("lam, lam_max", [(1e300, np.float64(1e20)), (1e-300, np.float64(1e-100))])
 def test_a_product_beyond_floating_point_is_an_error_that_names_both(lam, lam_max):
     with np.errstate(all="raise"), pytest.raises(ValueError, match=r"^lam=1e.300 of lambda_max = "):
-        chosen_lam(ScreenedRTLM(), lam, SimpleNamespace(lam_max=lam_max))
+        chosen_lam(lam, True, SimpleNamespace(lam_max=lam_max))

@@ -223,6 +223,7 @@ class Problem:
     unit: float = 1.0  # a power of two; 1 unless fourth powers of the data would overflow
     dtype: type = np.float64  # of the data as given; computations are in double precision
     rows: np.ndarray | None = None  # of the data, of each point that triplets from labels name
+    triplets: np.ndarray | None = None  # (T, 3) rows of the data by item number, if from a list
 
     def components(self, point: Point) -> np.ndarray:
         """Return rows, in the features, whose outer products add up to the metric."""

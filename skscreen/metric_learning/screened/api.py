@@ -1,7 +1,6 @@
 """Safe triplet screening as a step of its own, for any solver."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -10,19 +9,20 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.memory import check_memory
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.learning import chosen_lam, warn_if_absolute
+from skscreen.metric_learning.learning import (
+    checked_samples,
+    chosen_lam,
+    feature_names,
+    warn_if_absolute,
+)
+from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.path_solver import solver_options
 from skscreen.metric_learning.problem.build import build
-from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.problem.items import Items
-from skscreen.metric_learning.problem.objective import Evaluation, Problem
+from skscreen.metric_learning.screened.decisions import metric_of, point_of, screened_at
 from skscreen.metric_learning.screened.result import TripletScreening
-from skscreen.metric_learning.screening.active import decide
-from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
-from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
+from skscreen.metric_learning.screening.paper.rules import RULES
 
 # What stands for a parameter of the reference, or the default for a matrix.
 _SAME = "reference"
@@ -112,26 +112,19 @@ def screen_triplets(
         loss=loss, width=width, pull=pull, linear_term=linear_term, diagonal=diagonal,
         unlabelled=unlabelled, n_jobs=n_jobs,
     )  # fmt: skip
-    problem = build(model, X, y, triplets=triplets)
-    warn_if_absolute(model, lam)
-    value = chosen_lam(model, lam, problem)
-    # Bytes of samples, places, code and range.
-    check_memory(64 * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
-    point = _point(reference, model, problem)
-    fitted = isinstance(reference, ScreenedRTLM)
-    known_lam = problem.in_coordinates(float(reference.lam_)) if fitted else value
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        evaluation = problem.at(known_lam).evaluate(point)
-        balls = _balls(evaluation, value, known_lam, bound)
-        objective = problem.at(value)
-        codes = np.zeros(problem.geometry.n_items, dtype=np.int8)
-        decide(objective, balls, codes, PaperScreening(rule=rule))
-    if problem.rows is not None:
-        triplets = _listed(problem.geometry.items, problem.rows)
-    return TripletScreening(
-        np.asarray(triplets), codes, problem, objective, point, known_lam,
-        evaluation.gap(known_lam),
-    )  # fmt: skip
+    samples = checked_samples(model, X)
+    parameters = Parameters.of(model)
+    names = feature_names(model)
+    problem = build(samples, parameters, Supervision(y, triplets=triplets), names)
+    warn_if_absolute(lam, model.relative_lam)
+    value = chosen_lam(lam, model.relative_lam, problem)
+    known_lam = value
+    if isinstance(reference, ScreenedRTLM):
+        known_lam = problem.in_coordinates(float(reference.lam_))
+        metric = _learned(reference, samples.shape[1], names, model.diagonal)
+    else:
+        metric = _given(reference, samples.shape[1], model.diagonal)
+    return screened_at(problem, value, point_of(problem, metric), known_lam, bound, rule)
 
 
 def _model(reference: Any, *, relative_lam: bool | None, **parameters: Any) -> ScreenedRTLM:
@@ -153,40 +146,36 @@ def _model(reference: Any, *, relative_lam: bool | None, **parameters: Any) -> S
         model.relative_lam = relative_lam
     model.neighbors = model.n_components = None
     model._validate_params()
-    solver_options(model)
+    solver_options(Parameters.of(model))
     return model
 
 
-def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
-    """Return the reference as a parameter of the problem."""
-    d = model.n_features_in_
-    if isinstance(reference, ScreenedRTLM):
-        rows = reference.components_
-        if rows.shape[1] != d:
-            raise ValueError(f"reference was fitted on {rows.shape[1]} features, X has {d}.")
-        names, columns = (getattr(m, "feature_names_in_", None) for m in (reference, model))
-        if names is not None and columns is not None and not np.array_equal(names, columns):
-            raise ValueError(
-                "reference was fitted on other columns than X has, or in another order."
-            )
-        value = np.einsum("ij,ij->j", rows, rows) if model.diagonal else rows.T @ rows
-    else:
-        try:
-            value = np.asarray(reference, dtype=np.float64)
-        except (TypeError, ValueError):
-            value = np.empty(0)
-        expected = (d,) if model.diagonal else (d, d)
-        if value.shape != expected or not np.all(np.isfinite(value)):
-            raise ValueError(
-                f"reference must be a fitted ScreenedRTLM, or finite numbers of shape {expected}: "
-                "a positive semidefinite matrix, weights for diagonal=True."
-            )
-        value = _checked_matrix(value)
-    value = np.asarray(value, dtype=np.float64) * problem.unit**2
-    if problem.basis is not None:
-        value = problem.basis.T @ value
-        value = value if model.diagonal else value @ problem.basis
-    return problem.domain.project(value)
+def _learned(
+    reference: ScreenedRTLM, n_features: int, names: np.ndarray | None, diagonal: bool
+) -> np.ndarray:
+    """Return the metric of a fitted reference, of the same features."""
+    rows = reference.components_
+    if rows.shape[1] != n_features:
+        raise ValueError(f"reference was fitted on {rows.shape[1]} features, X has {n_features}.")
+    known = feature_names(reference)
+    if known is not None and names is not None and not np.array_equal(known, names):
+        raise ValueError("reference was fitted on other columns than X has, or in another order.")
+    return metric_of(rows, diagonal)
+
+
+def _given(reference: Any, n_features: int, diagonal: bool) -> np.ndarray:
+    """Return a reference that is a matrix, or weights of a diagonal metric."""
+    try:
+        value = np.asarray(reference, dtype=np.float64)
+    except (TypeError, ValueError):
+        value = np.empty(0)
+    expected = (n_features,) if diagonal else (n_features, n_features)
+    if value.shape != expected or not np.all(np.isfinite(value)):
+        raise ValueError(
+            f"reference must be a fitted ScreenedRTLM, or finite numbers of shape {expected}: "
+            "a positive semidefinite matrix, weights for diagonal=True."
+        )
+    return _checked_matrix(value)
 
 
 def _checked_matrix(M: np.ndarray) -> np.ndarray:
@@ -205,28 +194,3 @@ def _checked_matrix(M: np.ndarray) -> np.ndarray:
         what = "weights" if M.ndim == 1 else "eigenvalues, as a positive semidefinite matrix,"
         raise ValueError(f"reference must have {what} >= 0, got {smallest:.3g}.")
     return M
-
-
-def _balls(evaluation: Evaluation, lam: float, known_lam: float, bound) -> list[Ball]:
-    """Return the balls of all bounds that are finite."""
-    balls = []
-    if np.all(np.isfinite(evaluation.adjoint)) and np.isfinite(evaluation.loss):
-        for name in [bound] if isinstance(bound, str) else bound:
-            with suppress(np.linalg.LinAlgError):
-                balls.append(BOUNDS[name](evaluation, lam, known_lam))
-    balls = [ball for ball in balls if np.isfinite(ball.radius)]
-    if not balls:
-        raise ValueError(
-            f"lam={lam:g} (absolute), or the reference, is too small or too large for X: what they "
-            "bound is not finite in floating point. Rescale X, or choose another lam."
-        )
-    return balls
-
-
-def _listed(items: Items, samples: np.ndarray) -> np.ndarray:
-    """Return the triplets (i, j, l), in the order of their numbers."""
-    near_pairs, places = items.listed()
-    out = np.empty((near_pairs.size, 3), dtype=np.int64)
-    near, far = items.pairs(near_pairs, places)
-    out[items.numbers(near_pairs, places)] = samples[np.column_stack([near, far[:, 1]])]
-    return out

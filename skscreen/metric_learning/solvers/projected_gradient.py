@@ -34,7 +34,7 @@ def solve(
         reduction.screen_from(warm.evaluation, warm.lam)
     memory = AndersonMemory(full.geometry.shape) if memory is None else memory
     descent = Descent(memory, 1.0 / full.lam if warm is None else warm.step, progress)
-    evaluation, second_order = reduction.objective.evaluate(start), True
+    evaluation, second_order = reduction.undecided.evaluate(start), True
     while True:
         progress.note(evaluation)
         if progress.is_done(evaluation) or progress.is_spent:
@@ -45,13 +45,13 @@ def solve(
             evaluation = reduction.repair(confirmed)
         evaluation = reduction.screen_if_due(evaluation)
         # Only once in a solve: if it does not converge, rounding errors are the reason.
-        if second_order and progress.work >= interior_point_work(reduction.objective):
+        if second_order and progress.work >= interior_point_work(reduction.undecided):
             second_order = False
             evaluation = _interior_point(evaluation, progress)
             descent.restart()
-            reduction.objective = evaluation.objective
+            reduction.undecided = evaluation.objective
             continue
-        evaluation = reduction.take(descent.run(reduction.active(evaluation)))
+        evaluation = reduction.run(descent, evaluation)
 
 
 def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:

@@ -8,6 +8,7 @@ import numpy as np
 from skscreen.core.certificate import ScreeningEvent
 from skscreen.metric_learning.problem.objective import Evaluation, Objective, extend
 from skscreen.metric_learning.screening.active import active_part, leave_out, screen
+from skscreen.metric_learning.solvers.descent import Descent
 from skscreen.metric_learning.solvers.progress import Progress
 
 
@@ -19,25 +20,30 @@ class Reduction:
         # `short`: so few steps are expected that neither screening nor guesses before the first
         # pay.
         self.full, self.progress, self.short = full, progress, short
-        self.objective = full if reduced is None else reduced
+        self.undecided = full if reduced is None else reduced
         self.guesses = progress.options.active_set
         self._screened_gap, self._last_value = np.inf, np.inf
         if reduced is not None:
             self._record("range", progress.started)
 
+    @property
+    def n_decided(self) -> int:
+        """Number of items that are left out."""
+        return self.undecided.n_zero + self.undecided.n_linear
+
     def screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
         """Screen from an evaluation; return whether anything was decided."""
-        began, before = perf_counter(), self.objective
-        decision = screen(before, evaluation, reference_lam, self.progress.options.hook)
-        self.objective = leave_out(before, decision)
+        began, before = perf_counter(), self.n_decided
+        decision = screen(self.undecided, evaluation, reference_lam, self.progress.options.hook)
+        self.undecided = leave_out(self.undecided, decision)
         self._record(where, began)
-        return self.objective is not before
+        return self.n_decided > before
 
     def screen_from(self, evaluation: Evaluation, reference_lam: float) -> None:
         """Screen by the evaluation of the full problem at another lambda."""
-        if self.objective is not self.full:
-            margins = self.objective.geometry.margins(evaluation.point)
-            evaluation = replace(evaluation, margins=margins, objective=self.objective)
+        if self.n_decided > 0:
+            margins = self.undecided.geometry.margins(evaluation.point)
+            evaluation = replace(evaluation, margins=margins, objective=self.undecided)
         self.screen("path", evaluation, reference_lam)
 
     def screen_if_due(self, evaluation: Evaluation) -> Evaluation:
@@ -50,9 +56,20 @@ class Reduction:
         if not self.screen("dynamic", evaluation, self.progress.lam):
             return evaluation
         self._last_value = np.inf
-        return self.objective.evaluate(evaluation.point)
+        return self.undecided.evaluate(evaluation.point)
 
-    def active(self, evaluation: Evaluation) -> Evaluation:
+    def run(self, descent: Descent, evaluation: Evaluation) -> Evaluation:
+        """Make a round of steps from an evaluation of the undecided items to another one."""
+        active = self.active(evaluation)
+        if active is None:
+            found = descent.run(evaluation)
+            self.undecided = found.objective
+            return found
+        found = descent.run(active)
+        self.undecided = replace(self.undecided, proximal=found.objective.proximal)
+        return self.undecided.evaluate(found.point)
+
+    def active(self, evaluation: Evaluation) -> Evaluation | None:
         """Leave out items without loss for a round, if that makes evaluations much cheaper."""
         # Each new guess is a new objective, on which the memory of past steps is worth less.
         # Guesses end where they fail to descend.
@@ -60,43 +77,30 @@ class Reduction:
         self.guesses &= value <= self._last_value or evaluation.fenchel_young > 0.0
         self._last_value = value
         if not self.guesses or self._is_too_early:
-            return evaluation
-        part = active_part(self.objective, evaluation)
-        if part is self.objective:
-            return evaluation
+            return None
+        part = active_part(self.undecided, evaluation)
+        if part.geometry.n_items == self.undecided.geometry.n_items:
+            return None
         # Where evaluations get less than four times as fast, guessing does not pay.
-        work = self.objective.geometry.evaluation_work
+        work = self.undecided.geometry.evaluation_work
         if part.geometry.evaluation_work > 0.25 * work:
             self.guesses = False
-            return evaluation
+            return None
         return replace(evaluation, objective=part, margins=part.geometry.margins(evaluation.point))
-
-    def take(self, evaluation: Evaluation) -> Evaluation:
-        """Return the last evaluation of a round as one of all undecided items."""
-        if evaluation.objective.geometry is self.objective.geometry:
-            self.objective = evaluation.objective
-            return evaluation
-        self.objective = replace(self.objective, proximal=evaluation.objective.proximal)
-        return self.objective.evaluate(evaluation.point)
 
     def confirm(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation of the full problem."""
-        if self.objective is self.full:
-            return evaluation
-        if self.objective.geometry is self.full.geometry:
-            self.full = self.objective
-            return evaluation
-        return extend(evaluation, self.full)
+        return extend(evaluation, self.full) if self.n_decided > 0 else evaluation
 
     def repair(self, confirmed: Evaluation) -> Evaluation:
         """Take all decisions back: the full certificate disagrees with the reduced one."""
         self._last_value = np.inf
-        if self.objective.geometry is not self.full.geometry:
+        if self.n_decided > 0:
             began = perf_counter()
-            self.objective = self.full = confirmed.objective
+            self.undecided = confirmed.objective
             self._screened_gap = np.inf
             self._record("repair", began)
-        return self.objective.evaluate(confirmed.point)
+        return self.undecided.evaluate(confirmed.point)
 
     @property
     def _is_too_early(self) -> bool:
@@ -104,7 +108,7 @@ class Reduction:
 
     def _record(self, where: str, began: float) -> None:
         """Add a screening step that began at a time, with the numbers of items after it."""
-        n_zero, n_linear = self.objective.n_zero, self.objective.n_linear
+        n_zero, n_linear = self.undecided.n_zero, self.undecided.n_linear
         counts = n_zero, n_linear, self.full.geometry.n_items - n_zero - n_linear
         at, seconds = (self.progress.lam, self.progress.n_iter), perf_counter() - began
         self.progress.events.append(ScreeningEvent(where, *at, *counts, seconds))

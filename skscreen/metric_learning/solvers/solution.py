@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.problem.objective import Evaluation
+from skscreen.metric_learning.problem.objective import Evaluation, Proximal
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Warm:
     step: float  # its last length, the first one of the next solve
     n_iter: int
     before: tuple[float, Point] | None = None  # lambda and solution one step earlier
+    proximal: Proximal | None = None  # how the next solve is smoothed
 
     @property
     def is_short(self) -> bool:
