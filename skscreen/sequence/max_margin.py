@@ -55,10 +55,10 @@ class MaxMarginChain(LinearChain):
         One of "auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean" and "bmrm".
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
         it is by far the fastest for text and for standardised columns. "smoothing" is L-BFGS on
-        smoothed losses, for columns of large numbers, as pixels or time stamps. "auto" is the one
-        or the other, by the scales of the columns, and the other where the one is slow. "pragam" is
-        Nesterov's excessive gap technique with the entropy as prox function; it stores no
-        labellings, and its rate is guaranteed. "pragam-euclidean" is the same with projections onto
+        smoothed losses, for columns of large numbers, as pixels or time stamps. "auto" uses
+        Frank-Wolfe; it switches to smoothing if columns differ in scale or progress is slow.
+        "pragam" is Nesterov's excessive gap technique with the entropy as prox function; it stores
+        no labellings, and its rate is guaranteed. "pragam-euclidean" is the same with projections onto
         marginals, as first published; it is slow. "bmrm" is a cutting-plane method.
     fit_intercept : bool, default=True
         Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
