@@ -58,8 +58,8 @@ class MaxMarginChain(LinearChain):
         smoothed losses, for columns of large numbers, as pixels or time stamps. "auto" uses
         Frank-Wolfe; it switches to smoothing if columns differ in scale or progress is slow.
         "pragam" is Nesterov's excessive gap technique with the entropy as prox function; it stores
-        no labellings, and its rate is guaranteed. "pragam-euclidean" is the same with projections onto
-        marginals, as first published; it is slow. "bmrm" is a cutting-plane method.
+        no labellings, and its rate is guaranteed. "pragam-euclidean" is the same with projections
+        onto marginals, as first published; it is slow. "bmrm" is a cutting-plane method.
     fit_intercept : bool, default=True
         Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
         0.
