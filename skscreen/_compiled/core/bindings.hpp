@@ -16,6 +16,13 @@ using ReleaseGIL = nb::call_guard<nb::gil_scoped_release>;
 
 namespace skscreen {
 
+// Whether a struct has a method `check` of what its members owe each other.
+template <class Struct, class = void>
+struct is_checked : std::false_type {};
+template <class Struct>
+struct is_checked<Struct, std::void_t<decltype(std::declval<const Struct&>().check())>>
+    : std::true_type {};
+
 // A struct from the tuple of its members, as a named tuple of Python arrives.
 template <class Struct, class... Parts>
 Struct as(const std::tuple<Parts...>& parts) {
@@ -73,7 +80,9 @@ struct struct_caster : type_caster<std::tuple<Members...>> {
   using Cast = Struct;
 
   explicit operator Struct() {
-    return skscreen::as<Struct>(this->operator std::tuple<Members...>());
+    Struct value = skscreen::as<Struct>(this->operator std::tuple<Members...>());
+    if constexpr (skscreen::is_checked<Struct>::value) value.check();
+    return value;
   }
 };
 

@@ -37,6 +37,13 @@ struct Memory {
   Matrix<double> steps, changes;
   Array<double> curvatures;
 
+  // Of gradients of some size; the number of pairs so far.
+  void check(int64_t size, int64_t n_pairs) const {
+    expects(curvatures.size > 0, "curvatures must not be empty");
+    expects_shape(curvatures.size, size, "steps", steps, "changes", changes);
+    expects(n_pairs >= 0, "n_pairs must not be negative");
+  }
+
   // Two-loop recursion (Nocedal and Wright 2006, Algorithm 7.4).
   void direct(Array<const double> gradient, int64_t n_pairs, Array<double> direction) const {
     const int64_t memory = curvatures.size, first = std::max<int64_t>(0, n_pairs - memory);
@@ -207,6 +214,8 @@ void place_costs(const Loss& loss, Array<const double> x, int64_t v, Array<const
 // Offer every object the gaps once; how many took one.
 inline int64_t line_sweep(Array<double> x, const Terms& terms, int64_t n_gaps) {
   const int64_t n = x.size;
+  expects(n > 1 && n_gaps > 1 && n_gaps < MOST_ENTRIES,
+          "n_gaps and the objects must be two or more");
   const AnswersByObject answers(terms.answers, n);
   std::vector<double> places(n_gaps + 1), costs(n_gaps + 1), products(n_gaps + 1);
   // An order of all floats: NaN comes last.

@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 
 namespace skscreen::embedding {
 
@@ -224,11 +226,24 @@ struct OddOneOut : Loss<3> {
 // A loss is known by its place here.
 using Losses = std::tuple<GNMDS, CKL, STE, TSTE, SOE, OddOneOut>;
 
+template <size_t... places>
+int64_t sides_of(int64_t loss, std::index_sequence<places...>) {
+  constexpr int64_t SIDES[] = {std::tuple_element_t<places, Losses>::SIDES...};
+  expects(0 <= loss && loss < static_cast<int64_t>(sizeof...(places)),
+          "loss must be a place of LOSSES");
+  return SIDES[loss];
+}
+
+// How many distances a loss has, whose code is checked.
+inline int64_t sides_of(int64_t loss) {
+  return sides_of(loss, std::make_index_sequence<std::tuple_size_v<Losses>>());
+}
+
 // act(loss) with the loss of this place and parameter.
 template <size_t place = 0, class Act>
 SKSCREEN_INLINE auto with_loss(int64_t loss, double shape, const Act& act) {
   if constexpr (place + 1 < std::tuple_size_v<Losses>)
-    if (loss != (int64_t)place) return with_loss<place + 1>(loss, shape, act);
+    if (loss != static_cast<int64_t>(place)) return with_loss<place + 1>(loss, shape, act);
   return act(std::tuple_element_t<place, Losses>(shape));
 }
 

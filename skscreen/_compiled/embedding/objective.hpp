@@ -10,6 +10,12 @@
 
 namespace skscreen::embedding {
 
+// Answers about n objects: (i, j, k), or (i, j, l, k).
+inline void expects_answers(Matrix<const int32_t> answers, int64_t n) {
+  expects(answers.columns == 3 || answers.columns == 4, "answers must have 3 or 4 columns");
+  expects_places("answers", answers, n);
+}
+
 // The named tuple of embedding/problem/objective.py.
 struct Terms {
   Matrix<const int32_t> answers;
@@ -19,6 +25,17 @@ struct Terms {
   double total;
   int64_t loss;
   double shape, reg;
+
+  // Of n objects; either pairs with their places are read, or answers.
+  void check(int64_t n, bool by_answers) const {
+    const int64_t sides = sides_of(loss), size = by_answers ? answers.rows : places.rows;
+    if (weights.size) expects_sizes(size, "weights", weights);
+    if (by_answers) return expects_answers(answers, n);
+    expects(pairs.columns == 2, "pairs must have two columns");
+    expects_places("pairs", pairs, n);
+    expects_shape(size, sides, "places", places);
+    expects_places("places", places, pairs.rows);
+  }
 
   SKSCREEN_INLINE double weight(int64_t q) const { return weights.size ? weights[q] : 1.0; }
 };
@@ -109,6 +126,10 @@ SKSCREEN_INLINE void add_along(const X& x, Pair pair, double factor, const Gradi
 template <int sides>
 int64_t list_pairs(Matrix<const int32_t> answers, int64_t n_objects, Matrix<int32_t> pairs,
                    Matrix<int32_t> places) {
+  expects_answers(answers, n_objects);
+  expects(n_objects < (int64_t(1) << 23), "n_objects must be fewer: their pairs are listed");
+  expects_shape(answers.rows, sides, "places", places);
+  expects(pairs.columns == 2, "pairs must have two columns");
   std::vector<int32_t> table(n_objects * n_objects, -1);
   int32_t count = 0;
   for (int64_t q = 0; q < answers.rows; ++q) {
@@ -118,6 +139,7 @@ int64_t list_pairs(Matrix<const int32_t> answers, int64_t n_objects, Matrix<int3
       const int64_t v = std::max(sought[s].first, sought[s].second);
       int32_t& place = table[u * n_objects + v];
       if (place < 0) {
+        expects(count < pairs.rows, "pairs must have a row for each pair");
         place = count++;
         pairs(place, 0) = (int32_t)u;
         pairs(place, 1) = (int32_t)v;
@@ -225,6 +247,8 @@ inline double evaluate(Matrix<const double> X, const Terms& terms, Matrix<double
 
 // Fill `out` with c - a of each answer: positive where it is right.
 inline void margins(Matrix<const double> X, Matrix<const int32_t> answers, Array<double> out) {
+  expects_answers(answers, X.rows);
+  expects_sizes(answers.rows, "out", out);
   with_dimensions(X.columns, [&](const auto& view) {
     const auto x = view(X);
     for (int64_t q = 0; q < answers.rows; ++q) {

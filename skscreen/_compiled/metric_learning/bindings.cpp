@@ -45,9 +45,11 @@ static void bind_items(nb::module_& m) {
          Pairs near, Pairs far, Matrix<const double> X, bool diagonal, Numbers near_sizes,
          Numbers far_sizes, const Four& at, Levels thresholds, double gamma, double reference_lam,
          double size, double epsilon, Matrix<double> out) {
+        expects(out.columns == 2, "out must have two columns");
         visit_ranges(start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
                      as<Intervals<const double>>(at), thresholds, gamma, reference_lam, size,
                      epsilon, [&](int64_t number, double low, double high) {
+                       expects(0 <= number && number < out.rows, "out must have all items");
                        out(number, 0) = low;
                        out(number, 1) = high;
                      });
@@ -59,6 +61,7 @@ static void bind_items(nb::module_& m) {
          Pairs near, Pairs far, Matrix<const double> X, bool diagonal, Numbers near_sizes,
          Numbers far_sizes, const Four& at, Levels thresholds, double gamma, double reference_lam,
          double size, double epsilon, Numbers lams, Array<int64_t> steps) {
+        expects_sizes(lams.size + 1, "steps", steps);
         const double *first = lams.data, *last = lams.data + lams.size;
         visit_ranges(start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
                      as<Intervals<const double>>(at), thresholds, gamma, reference_lam, size,

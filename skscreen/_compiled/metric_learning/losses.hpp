@@ -8,10 +8,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "core/checks.hpp"
 #include "core/core.hpp"
 
 namespace skscreen::metric_learning {
@@ -77,12 +80,23 @@ SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D,
   return value;
 }
 
+// What passes over near pairs and far places have in common.
+inline void expects_rows(Ranges start, Ranges stop, Array<const double> near_d,
+                         Array<const double> far_d, Levels thresholds, Levels scales,
+                         Array<double> near_weights, Array<double> place_weights) {
+  expects_sizes(start.size, "near_d", near_d, "thresholds", thresholds, "scales", scales,
+                "near_weights", near_weights);
+  expects_sizes(far_d.size, "place_weights", place_weights);
+  expects_ranges("start and stop", start, stop, far_d.size);
+}
+
 // Sum of losses, those of each near pair times its scale.
 //
 // Fills weights of near pairs and adds to those of far places, both without the scales.
-inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
-                        Array<const double> far_d, Levels thresholds, double gamma, double most,
-                        Levels scales, Array<double> near_weights, Array<double> place_weights) {
+inline double losses_of_rows(Ranges start, Ranges stop, Array<const double> near_d,
+                             Array<const double> far_d, Levels thresholds, double gamma,
+                             double most, Levels scales, Array<double> near_weights,
+                             Array<double> place_weights) {
   double total = 0.0;
   const double width_inverse = 1.0 / gamma;
   for (int64_t p = 0; p < near_d.size; ++p) {
@@ -95,6 +109,22 @@ inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
   return total;
 }
 
+inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
+                        Array<const double> far_d, Levels thresholds, double gamma, double most,
+                        Levels scales, Array<double> near_weights, Array<double> place_weights) {
+  expects_rows(start, stop, near_d, far_d, thresholds, scales, near_weights, place_weights);
+  return losses_of_rows(start, stop, near_d, far_d, thresholds, gamma, most, scales, near_weights,
+                        place_weights);
+}
+
+// The number of an item, of `size`.
+template <class Integer>
+SKSCREEN_INLINE int64_t item_of(int64_t base, Integer rank, int64_t size) {
+  const int64_t item = base + static_cast<int64_t>(rank);
+  expects(0 <= item && item < size, "base and rank must be numbers of items");
+  return item;
+}
+
 // The sums of `Comparisons.proximal_loss`; fills alphas, if given, and adds to the weights.
 //
 // The sums count the items of each near pair times its scale, the weights do not.
@@ -104,6 +134,10 @@ std::tuple<double, double, double, double> proximal_pass(
     Array<const double> near_d, Array<const double> far_d, double noise, Levels thresholds,
     double gamma, Levels scales, double width, Array<const double> centre,
     std::optional<Array<double>> alphas, Array<double> near_weights, Array<double> place_weights) {
+  expects_rows(start, stop, near_d, far_d, thresholds, scales, near_weights, place_weights);
+  expects_sizes(start.size, "base", base);
+  expects_sizes(far_d.size, "rank", rank);
+  if (alphas) expects_sizes(centre.size, "alphas", *alphas);
   double smoothed = 0.0, loss = 0.0, gap = 0.0, error = 0.0;
   const double width_inverse = 1.0 / (gamma + width);
   double* out = alphas ? alphas->data : nullptr;
@@ -112,7 +146,7 @@ std::tuple<double, double, double, double> proximal_pass(
     double weight = near_weights[p];
     for (int64_t s = start[p]; s < stop[p]; ++s) {
       const double z = level - far_d[s];
-      const int64_t t = base[p] + (int64_t)rank[s];
+      const int64_t t = item_of(base[p], rank[s], centre.size);
       const double alpha = dual_variable(z + width * centre[t], width_inverse, 1.0);
       // Without the constant width/2 centre^2, so that alpha = 0 contributes nothing.
       const double value = smoothed_value(z, alpha, gamma);
@@ -136,6 +170,8 @@ std::tuple<double, double, double, double> proximal_pass(
 // Largest ratio of an item's margin to the reach of its near pair, of either sign.
 inline double largest_ratio(Ranges start, Ranges stop, Array<const double> near_d,
                             Array<const double> far_d, Levels reaches) {
+  expects_sizes(start.size, "near_d", near_d, "reaches", reaches);
+  expects_ranges("start and stop", start, stop, far_d.size);
   double largest = -INF, nearest = 0.0, farthest = 0.0;
   int64_t first = 0, last = 0;
   for (int64_t p = 0; p < near_d.size; ++p) {
@@ -327,16 +363,17 @@ inline std::pair<double, double> sorted_loss_pass(
     Ranges start, Ranges stop, Array<const double> near_d, Array<const double> far_d,
     Levels thresholds, double gamma, double most, Levels scales, Array<double> near_weights,
     Array<double> place_weights, std::pair<int64_t, int64_t> sort_from) {
+  expects_rows(start, stop, near_d, far_d, thresholds, scales, near_weights, place_weights);
   CompensatedSum sum;
   double size = 0.0;
   std::unique_ptr<SortedRows> sorted;
   for (int64_t direct = 0; direct < near_d.size;) {
     const Run run = next_run(start, stop, direct, sort_from.first, sort_from.second);
     const int64_t first = run.first, last = run.last;
-    sum.add(loss_pass(start.slice(direct, first), stop.slice(direct, first),
-                      near_d.slice(direct, first), far_d, thresholds.slice(direct, first), gamma,
-                      most, scales.slice(direct, first), near_weights.slice(direct, first),
-                      place_weights));
+    sum.add(losses_of_rows(start.slice(direct, first), stop.slice(direct, first),
+                           near_d.slice(direct, first), far_d, thresholds.slice(direct, first),
+                           gamma, most, scales.slice(direct, first),
+                           near_weights.slice(direct, first), place_weights));
     if (last > first) {
       if (!sorted) sorted.reset(new SortedRows(near_d.size, far_d.size));
       const auto [value, largest] = sorted->losses(

@@ -8,11 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "core/checks.hpp"
 #include "core/core.hpp"
 
 namespace skscreen::metric_learning {
 
 using Pairs = Matrix<const int32_t>;
+
+// Pairs of n rows of data.
+inline void expects_pairs(const char* name, Matrix<const int32_t> pairs, int64_t n) {
+  expects(pairs.columns == 2, "pairs must have two columns");
+  expects_places(name, pairs, n);
+}
 
 // Largest number of places for which blocks, which are nearly in order, are sorted by insertion.
 constexpr int64_t INSERTION = 64;
@@ -20,6 +27,7 @@ constexpr int64_t INSERTION = 64;
 // Add an interval for a multiple of squared distances, given the noise of differences.
 inline void add_interval(double coefficient, Array<const double> distances, double noise,
                          Array<double> low, Array<double> high) {
+  expects_sizes(distances.size, "low", low, "high", high);
   const double* distance = distances.data;
   double *l = low.data, *h = high.data;
 #pragma omp simd
@@ -35,6 +43,9 @@ inline void add_interval(double coefficient, Array<const double> distances, doub
 // Fill `out` with the given columns of X times their factors; columns beyond are zero.
 inline void scale_columns(Matrix<const double> X, Array<const int64_t> columns,
                           Array<const double> factors, Matrix<double> out) {
+  expects_places("columns", columns, X.columns);
+  expects_sizes(columns.size, "factors", factors);
+  expects(out.rows == X.rows && out.columns >= columns.size, "out must have a row for each of X");
   for (int64_t i = 0; i < X.rows; ++i) {
     for (int64_t c = 0; c < columns.size; ++c) out(i, c) = factors[c] * X(i, columns[c]);
     for (int64_t c = columns.size; c < out.columns; ++c) out(i, c) = 0.0;
@@ -50,6 +61,8 @@ SKSCREEN_INLINE bool four_alike(Pairs pairs, int64_t p) {
 
 // Squared Euclidean distances of pairs of rows of Z.
 inline void squared_distances(Matrix<const double> Z, Pairs pairs, Array<double> out) {
+  expects_pairs("pairs", pairs, Z.rows);
+  expects_sizes(pairs.rows, "out", out);
   const int64_t width = Z.columns;
   for (int64_t p = 0; p < pairs.rows;) {
     const double *a = Z.row(pairs(p, 0)).data, *b0 = Z.row(pairs(p, 1)).data;
@@ -82,6 +95,9 @@ inline void squared_distances(Matrix<const double> Z, Pairs pairs, Array<double>
 // Add sign * L_w X, with L_w the Laplacian of the weighted pairs.
 inline void add_laplacian(Matrix<const double> X, Pairs pairs, Array<const double> weights,
                           double sign, Matrix<double> out) {
+  expects_pairs("pairs", pairs, X.rows);
+  expects_sizes(pairs.rows, "weights", weights);
+  expects_shape(X.rows, X.columns, "out", out);
   for (int64_t p = 0; p < pairs.rows; ++p) {
     if (weights[p] == 0.0) continue;
     const double weight = sign * weights[p];
@@ -103,6 +119,10 @@ inline void add_laplacian(Matrix<const double> X, Pairs pairs, Array<const doubl
 // symmetric; but it cancels where points are much nearer to each other than to the origin.
 inline void add_edges(Matrix<const double> X, Pairs pairs, Array<const double> weights, double sign,
                       Array<double> degrees, Matrix<double> out) {
+  expects_pairs("pairs", pairs, X.rows);
+  expects_sizes(pairs.rows, "weights", weights);
+  expects_sizes(X.rows, "degrees", degrees);
+  expects_shape(X.rows, X.columns, "out", out);
   const int64_t width = X.columns;
   for (int64_t p = 0; p < pairs.rows;) {
     const int64_t a = pairs(p, 0);
@@ -140,6 +160,8 @@ inline void add_edges(Matrix<const double> X, Pairs pairs, Array<const double> w
 // Add a multiple of each row of X.
 inline void add_scaled_rows(Matrix<const double> X, Array<const double> scales,
                             Matrix<double> out) {
+  expects_sizes(X.rows, "scales", scales);
+  expects_shape(X.rows, X.columns, "out", out);
   for (int64_t i = 0; i < X.rows; ++i) {
     const double *x = X.row(i).data, scale = scales[i];
     double* o = out.row(i).data;
@@ -151,6 +173,9 @@ inline void add_scaled_rows(Matrix<const double> X, Array<const double> scales,
 // Add the weighted sum of squared differences, feature by feature.
 inline void add_weighted_squares(Matrix<const double> X, Pairs pairs, Array<const double> weights,
                                  Array<double> out) {
+  expects_pairs("pairs", pairs, X.rows);
+  expects_sizes(pairs.rows, "weights", weights);
+  expects_sizes(X.columns, "out", out);
   double* o = out.data;
   for (int64_t p = 0; p < pairs.rows; ++p) {
     const double weight = weights[p];
@@ -163,6 +188,8 @@ inline void add_weighted_squares(Matrix<const double> X, Pairs pairs, Array<cons
 
 // |u u'| = |u|^2 for every pair difference u, or |u * u| for a diagonal metric; rounded up.
 inline void pair_sizes(Matrix<const double> X, Pairs pairs, bool diagonal, Array<double> out) {
+  expects_pairs("pairs", pairs, X.rows);
+  expects_sizes(pairs.rows, "out", out);
   for (int64_t p = 0; p < pairs.rows; ++p) {
     const double *a = X.row(pairs(p, 0)).data, *b = X.row(pairs(p, 1)).data;
     double square = 0.0, fourth = 0.0;
@@ -193,6 +220,7 @@ inline std::pair<double, double> row_and_frobenius_norms(Matrix<const double> X)
 // Add to `cover` the number of rows that are compared with each place.
 inline void cover_places(Array<const int64_t> start, Array<const int64_t> stop,
                          Array<double> cover) {
+  expects_ranges("start and stop", start, stop, cover.size);
   for (int64_t p = 0; p < start.size; ++p) {
     if (start[p] < cover.size) cover[start[p]] += 1.0;
     if (stop[p] < cover.size) cover[stop[p]] -= 1.0;
@@ -203,6 +231,9 @@ inline void cover_places(Array<const int64_t> start, Array<const int64_t> stop,
 // Rewrite ranges in terms of the covered places, and blocks; how many of their ends are left.
 inline int64_t renumber_places(Array<const double> cover, Array<int64_t> blocks,
                                Array<int64_t> start, Array<int64_t> stop) {
+  expects(blocks.size > 0, "blocks must not be empty");
+  expects_starts("blocks", blocks, cover.size);
+  expects_ranges("start and stop", start, stop, cover.size);
   std::vector<int64_t> position(cover.size + 1);
   for (int64_t s = 0; s < cover.size; ++s) position[s + 1] = position[s] + (cover[s] > 0.0);
   for (int64_t p = 0; p < start.size; ++p) {
@@ -220,12 +251,17 @@ inline int64_t renumber_places(Array<const double> cover, Array<int64_t> blocks,
 
 // Mark the rows of data that pairs use.
 inline void mark_points(Pairs pairs, Array<bool> used) {
+  expects_pairs("pairs", pairs, used.size);
   for (int64_t p = 0; p < pairs.rows; ++p) used[pairs(p, 0)] = used[pairs(p, 1)] = true;
 }
 
 // Rewrite pairs of n rows of data in terms of the given ones.
 inline void renumber_points(Array<const int64_t> points, int64_t n, Matrix<int32_t> near,
                             Matrix<int32_t> far) {
+  expects(0 <= n && n < MOST_ENTRIES, "n must be a number of rows");
+  expects_places("points", points, n);
+  expects_pairs("near", near, n);
+  expects_pairs("far", far, n);
   std::vector<int32_t> position(n);
   for (int64_t i = 0; i < points.size; ++i) position[points[i]] = (int32_t)i;
   for (const auto& pairs : {near, far})
@@ -236,6 +272,8 @@ inline void renumber_points(Array<const int64_t> points, int64_t n, Matrix<int32
 // Fill in the order of distances within blocks, unless nearly nothing is out of order.
 inline bool sort_blocks(Array<const int64_t> blocks, Array<const double> distances,
                         Array<int64_t> order) {
+  expects_starts("blocks", blocks, distances.size);
+  expects_sizes(distances.size, "order", order);
   int64_t descents = 0;
   for (int64_t b = 0; b + 1 < blocks.size; ++b)
     for (int64_t s = blocks[b] + 1; s < blocks[b + 1]; ++s)

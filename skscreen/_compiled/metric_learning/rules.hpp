@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "core/checks.hpp"
 #include "core/core.hpp"
 
 namespace skscreen::metric_learning {
@@ -140,6 +141,7 @@ struct ConeSearch {
   // less, `size` |A| or more.
   bool decides(double radius, double level, double margin, double size, double noise,
                double slack) const {
+    expects_sizes(values.size, "a", a, "b", b, "scratch", x);
     // The limit of w for large t, which is attained for parallel a and b, is the cheapest to try.
     Direction w = positive();
     double along = w.along_low(noise);
@@ -185,6 +187,7 @@ struct ConeSearch {
 // iteration of K is Newton's method, monotone for q >= 0, where no sorting is needed.
 inline bool orthant_decides(Array<const double> centre, double radius, double level,
                             Array<const double> a, Array<const double> b) {
+  expects_sizes(centre.size, "a", a, "b", b);
   double square = 0.0, error = 0.0;
   bool descends = false;
   for (int64_t k = 0; k < centre.size; ++k) {

@@ -15,6 +15,11 @@ template <class T>
 struct Intervals {
   Array<const double> near_low, near_high;
   Array<T> far_low, far_high;
+
+  void check(int64_t rows, int64_t places) const {
+    expects_sizes(rows, "near_low", near_low, "near_high", near_high);
+    expects_sizes(places, "far_low", far_low, "far_high", far_high);
+  }
 };
 
 // Where decisions go: codes by item number, if asked for, and counts by rows and places.
@@ -26,6 +31,11 @@ struct Decisions {
   Array<double> near_linear, place_steps;
   int64_t n_zero = 0, n_linear = 0;
 
+  void check(int64_t rows, int64_t places) const {
+    expects_sizes(rows, "base", base, "near_linear", near_linear);
+    expects_sizes(places, "rank", rank, "place_steps", place_steps);
+  }
+
   // Row p had the places first:last, of which begin:end stay undecided.
   void keep(int64_t p, int64_t first, int64_t begin, int64_t end, int64_t last) {
     if (begin > first) {
@@ -34,10 +44,11 @@ struct Decisions {
       near_linear[p] += (double)(begin - first);
     }
     if (codes) {
-      int8_t* SKSCREEN_RESTRICT code = codes->data + base[p];
+      int8_t* SKSCREEN_RESTRICT code = codes->data;
       const Integer* SKSCREEN_RESTRICT number = rank.data;
-      for (int64_t s = first; s < begin; ++s) code[number[s]] = LINEAR;
-      for (int64_t s = end; s < last; ++s) code[number[s]] = ZERO;
+      const int64_t before = base[p], size = codes->size;
+      for (int64_t s = first; s < begin; ++s) code[item_of(before, number[s], size)] = LINEAR;
+      for (int64_t s = end; s < last; ++s) code[item_of(before, number[s], size)] = ZERO;
     }
     n_linear += begin - first;
     n_zero += last - end;
@@ -45,7 +56,7 @@ struct Decisions {
 
   // The item of near pair p at far place s is decided.
   void note(int64_t p, int64_t s, int8_t code) {
-    if (codes) (*codes)[base[p] + (int64_t)rank[s]] = code;
+    if (codes) (*codes)[item_of(base[p], rank[s], codes->size)] = code;
     if (code == ZERO) {
       ++n_zero;
       return;
@@ -99,6 +110,14 @@ void shrink_pass(Array<int64_t> start, Array<int64_t> stop, Ranges blocks,
                  Array<const double> near_sizes, Array<const double> far_sizes,
                  const Intervals<double>& at, double radius, Levels thresholds, double gamma,
                  Decisions<Integer>& decisions) {
+  const int64_t rows = start.size, places = far_sizes.size;
+  expects_sizes(rows, "near_sizes", near_sizes, "thresholds", thresholds);
+  expects_ranges("start and stop", start, stop, places);
+  at.check(rows, places);
+  decisions.check(rows, places);
+  expects(blocks.size > 0 && blocks[0] == 0 && blocks[blocks.size - 1] == places,
+          "blocks must hold all places");
+  expects_starts("blocks", blocks, places);
   if (!std::isfinite(radius)) return;
   const auto scales = norm_scales(start, stop, blocks, near_sizes, far_sizes);
   const Array<double> prefix_high = at.far_high, suffix_low = at.far_low;
@@ -216,6 +235,13 @@ SKSCREEN_INLINE double difference_low(double low, double high) {
   return low - high - EPS * (std::abs(low) + std::abs(high));
 }
 
+inline int64_t count_items(Ranges start, Ranges stop) {
+  int64_t count = 0;
+  for (int64_t p = 0; p < start.size; ++p)
+    count = std::min(count + stop[p] - start[p], MOST_ENTRIES);  // more are too many in any case
+  return count;
+}
+
 // Decide undecided items one by one; `codes` are in the order of near pairs and far places.
 // `normal` are the intervals of the half-space's normal. For the linear part the pairs change
 // roles.
@@ -223,6 +249,19 @@ inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<c
                       bool diagonal, Array<const double> near_sizes, Array<const double> far_sizes,
                       const Intervals<const double>& at, const Intervals<const double>& normal,
                       const Cut& cut, Levels thresholds, double gamma, Array<int8_t> codes) {
+  const int64_t rows = start.size, places = far.rows;
+  expects_ranges("start and stop", start, stop, places);
+  expects_pairs("near", near, X.rows);
+  expects_pairs("far", far, X.rows);
+  expects(near.rows == rows, "near must have a row for each of start");
+  expects_sizes(rows, "near_sizes", near_sizes, "thresholds", thresholds);
+  expects_sizes(places, "far_sizes", far_sizes);
+  at.check(rows, places);
+  if (cut.scale > 0.0) normal.check(rows, places);
+  if (cut.values.size > 0)
+    expects(cut.points.rows == X.rows && cut.points.columns >= cut.values.size,
+            "points must have a row for each of X, and a column for each of values");
+  expects(codes.size >= count_items(start, stop), "codes must have an entry for each item");
   std::vector<double> memory(3 * cut.values.size);
   const ItemTests tests = {X, diagonal, cut, {memory.data(), 3, cut.values.size}};
   const bool is_cut = cut.scale > 0.0;
@@ -252,6 +291,8 @@ inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<c
 
 // How many pieces the codes leave undecided: far places of one near pair next to each other.
 inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes) {
+  expects_ranges("start and stop", start, stop, MOST_ENTRIES);
+  expects(codes.size >= count_items(start, stop), "codes must have an entry for each item");
   const int8_t* code = codes.data;
   int64_t count = 0;
   for (int64_t p = 0; p < start.size; ++p)
@@ -267,6 +308,10 @@ inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes
 template <class Integer>
 void split_rows(Ranges start, Ranges stop, Array<const int8_t> found, Array<int64_t> rows,
                 Array<int64_t> begins, Array<int64_t> ends, Decisions<Integer>& decisions) {
+  expects_ranges("start and stop", start, stop, decisions.rank.size);
+  decisions.check(start.size, decisions.rank.size);
+  expects(found.size >= count_items(start, stop), "found must have an entry for each item");
+  expects_sizes(rows.size, "begins", begins, "ends", ends);
   const int8_t* code = found.data;
   int64_t piece = -1;
   for (int64_t p = 0; p < start.size; ++p) {
@@ -274,7 +319,7 @@ void split_rows(Ranges start, Ranges stop, Array<const int8_t> found, Array<int6
     for (int64_t s = start[p]; s < stop[p]; ++s, ++code) {
       if (*code == UNDECIDED) {
         if (!inside) {
-          ++piece;
+          expects(++piece < rows.size, "rows must have an entry for each piece");
           rows[piece] = p;
           begins[piece] = s;
         }
@@ -294,6 +339,13 @@ void visit_ranges(Ranges start, Ranges stop, Array<const int64_t> base, Array<co
                   Array<const double> near_sizes, Array<const double> far_sizes,
                   const Intervals<const double>& at, Levels thresholds, double gamma,
                   double reference_lam, double size, double epsilon, Visit visit) {
+  expects_ranges("start and stop", start, stop, far.rows);
+  expects_pairs("near", near, X.rows);
+  expects_pairs("far", far, X.rows);
+  expects(near.rows == start.size, "near must have a row for each of start");
+  expects_sizes(start.size, "base", base, "near_sizes", near_sizes, "thresholds", thresholds);
+  expects_sizes(far.rows, "rank", rank, "far_sizes", far_sizes);
+  at.check(start.size, far.rows);
   for (int64_t p = 0; p < start.size; ++p) {
     const double tau = thresholds[p];
     for (int64_t s = start[p]; s < stop[p]; ++s) {
@@ -305,7 +357,7 @@ void visit_ranges(Ranges start, Ranges stop, Array<const int64_t> base, Array<co
       if (!(low < high))  // the linear part is the zero part of minus the margin
         std::tie(low, high) = zero_range(difference_low(at.near_low[p], at.far_high[s]), norm,
                                          gamma - tau, reference_lam, size, epsilon);
-      if (low < high) visit(base[p] + (int64_t)rank[s], low, high);
+      if (low < high) visit(base[p] + static_cast<int64_t>(rank[s]), low, high);
     }
   }
 }

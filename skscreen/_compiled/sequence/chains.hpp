@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 
 namespace skscreen::sequence {
 
@@ -24,6 +25,23 @@ inline int64_t longest_chain(Array<const int64_t> first) {
   int64_t longest = 0;
   for (int64_t c = 0; c + 1 < first.size; ++c) longest = std::max(longest, first[c + 1] - first[c]);
   return longest;
+}
+
+// Chains of at least one position each, of `size` in all.
+inline void expects_chains(Array<const int64_t> first, int64_t size) {
+  expects_starts("first", first, size);
+  for (int64_t c = 0; c + 1 < first.size; ++c)
+    expects(first[c] < first[c + 1], "first must leave a position to each chain");
+}
+
+// Scores of positions and of steps, and the scales of steps, which are none where all are one.
+inline void expects_scores(Matrix<const double> U, Matrix<const double> E,
+                           Array<const double> scales) {
+  expects(E.rows > 0 && E.rows < MOST_ENTRIES / std::max<int64_t>(U.rows, 1),
+          "E must have a row for each label");
+  expects_shape(E.rows, E.rows, "E", E);
+  expects_shape(U.rows, E.rows, "U", U);
+  if (scales.size) expects_sizes(U.rows, "scales", scales);
 }
 
 // Rows first, ..., last - 1.
@@ -126,6 +144,10 @@ inline void best_path(Matrix<const double> U, Matrix<const double> E, Array<cons
 inline void best_labels(Matrix<const double> U, Matrix<const double> E, Array<const int64_t> first,
                         Array<const int64_t> truth, Array<const double> losses,
                         Array<const double> scales, Array<int32_t> out) {
+  expects_scores(U, E, scales);
+  expects_chains(first, U.rows);
+  expects_sizes(U.rows, "truth", truth, "losses", losses, "out", out);
+  expects_places("truth", truth, E.rows);
   PathSpace space(longest_chain(first), E.rows);
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const int64_t start = first[c], end = first[c + 1];
@@ -270,6 +292,12 @@ inline double log_sums_of(Matrix<const double> U, Matrix<const double> E,
 inline void expectations(Matrix<const double> U, Matrix<const double> E, Array<const int64_t> first,
                          Matrix<double> nodes, Matrix<double> edges, Array<double> log_sums,
                          Array<const double> weights, Array<const double> scales) {
+  expects_scores(U, E, scales);
+  expects_chains(first, U.rows);
+  expects_shape(U.rows, E.rows, "nodes", nodes);
+  expects_shape(E.rows, E.rows, "edges", edges);
+  expects(first.size > 0, "first must not be empty");
+  expects_sizes(first.size - 1, "log_sums", log_sums, "weights", weights);
   const int64_t m = E.rows, longest = longest_chain(first);
   const Array<const double> all{E.data, m * m};
   const double top = ends_of(all).high;

@@ -10,8 +10,28 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
+#include "sequence/chains.hpp"
 
 namespace skscreen::sequence {
+
+// A clique for each pair of neighbours, and one for a chain of length one; n positions.
+inline void expects_cliques(Array<const int64_t> first, Array<const int64_t> first_cliques,
+                            Array<const int64_t> codes, Array<const double> shares,
+                            Array<const double> scales, int64_t n, int64_t m, int64_t cliques) {
+  expects_chains(first, n);
+  expects_starts("first_cliques", first_cliques, cliques);
+  expects_sizes(first.size, "first_cliques", first_cliques);
+  for (int64_t c = 0; c + 1 < first.size; ++c)
+    expects(first_cliques[c + 1] - first_cliques[c] ==
+                std::max<int64_t>(first[c + 1] - first[c] - 1, 1),
+            "first_cliques must be those of first");
+  expects(first.size > 0, "first must not be empty");
+  expects_sizes(first.size - 1, "shares", shares);
+  expects_sizes(n, "codes", codes);
+  if (scales.size) expects_sizes(n, "scales", scales);
+  expects_places("codes", codes, m);
+}
 
 // Fill `out` with loss + score of (i, j) - score of the true pair, times the chain's share.
 //
@@ -21,6 +41,10 @@ inline void clique_gains(Matrix<const double> U, Matrix<const double> E, Array<c
                          Array<const double> scales, Array<const int64_t> first,
                          Array<const int64_t> first_cliques, Stack<double> out) {
   const int64_t m = E.rows;
+  expects_scores(U, E, scales);
+  expects_cliques(first, first_cliques, codes, shares, scales, U.rows, m, out.size);
+  expects_sizes(U.rows, "losses", losses);
+  expects_shape(m, m, "out", out);
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const int64_t start = first[c];
     const bool single = first[c + 1] - start == 1;
@@ -55,6 +79,9 @@ inline void collect(Stack<const double> a, Array<const int64_t> codes, Array<con
                     Array<const int64_t> first_cliques, Matrix<double> nodes,
                     Matrix<double> edges) {
   const int64_t m = edges.rows;
+  expects_shape(m, m, "edges", edges, "a", a);
+  expects_shape(nodes.rows, m, "nodes", nodes);
+  expects_cliques(first, first_cliques, codes, shares, scales, nodes.rows, m, a.size);
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const int64_t start = first[c];
     const bool single = first[c + 1] - start == 1;
@@ -93,6 +120,9 @@ inline void collect(Stack<const double> a, Array<const int64_t> codes, Array<con
 // The sum over chains of the largest sum of g along a labelling.
 inline double best_sums(Stack<const double> g, Array<const int64_t> first_cliques) {
   const int64_t m = g.columns;
+  expects(m > 0, "g must have labels");
+  expects_shape(m, m, "g", g);
+  expects_starts("first_cliques", first_cliques, g.size);
   std::vector<double> memory(2 * m);
   double total = 0.0, *best = memory.data(), *longer = best + m;
   for (int64_t c = 0; c + 1 < first_cliques.size; ++c) {

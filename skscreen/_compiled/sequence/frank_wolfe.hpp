@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "sequence/chains.hpp"
 #include "sequence/rows.hpp"
 
@@ -24,7 +25,23 @@ struct ChainTask {
   Array<const int64_t> first, codes;
   Array<const double> shares, losses, scales;
   double lam;
+
+  int64_t chains() const { return shares.size; }
+
+  // Chains of m labels.
+  void check(int64_t m) const {
+    const int64_t n = codes.size;
+    expects_chains(first, n);
+    expects_sizes(chains() + 1, "first", first);
+    expects_sizes(n, "losses", losses);
+    if (scales.size) expects_sizes(n, "scales", scales);
+    expects_places("codes", codes, m);
+    expects(rows.has(n), "rows must have one for each position");
+  }
 };
+
+// Labellings of a chain beyond which their number is wrong, or its square overflows.
+constexpr int64_t MOST_ROOM = int64_t(1) << 23;
 
 // Labellings of chain c: see sequence/solvers/frank_wolfe.py.
 struct ChainCache {
@@ -34,6 +51,25 @@ struct ChainCache {
   Array<int32_t> labels;
   Array<double> alpha, loss, gram;
   Array<bool> full;
+
+  // A cache of n chains: `slot`, `label` and `square` have their ends too.
+  void check(int64_t n) const {
+    expects_sizes(n, "room", room, "count", count, "full", full);
+    expects_sizes(n + 1, "slot", slot, "label", label, "square", square);
+    expects_sizes(alpha.size, "loss", loss);
+  }
+
+  // The room of chain c, and its labellings.
+  void check(int64_t c, int64_t length, int64_t m) const {
+    const int64_t k = room[c];
+    expects(0 < k && k < MOST_ROOM && 0 <= count[c] && count[c] <= k, "count must fit into room");
+    expects(0 <= slot[c] && slot[c] <= alpha.size - k, "slot must leave room in alpha");
+    expects(0 <= length && length < MOST_ENTRIES / k && 0 <= label[c] &&
+                label[c] <= labels.size - k * length,
+            "label must leave room in labels");
+    expects(0 <= square[c] && square[c] <= gram.size - k * k, "square must leave room in gram");
+    expects_places("labels", labels.slice(label[c], label[c] + count[c] * length), m);
+  }
 
   // Labelling q of chain c.
   Array<int32_t> labelling(int64_t c, int64_t q, int64_t length) const {
@@ -125,13 +161,18 @@ class ChainSweep {
         changes_(longest * m), table_(search ? W.rows * W.columns : 0), steps_(m * m),
         scores_(task.rows, W, E, longest),
         products_(task.rows, {table_.data(), W.rows, W.columns}, {steps_.data(), m, m}, longest) {
-    const int64_t most = *std::max_element(cache.room.data, cache.room.data + cache.room.size);
+    int64_t most = 0;
+    for (int64_t c = 0; c < cache.room.size; ++c) most = std::max(most, cache.room[c]);
     gains_.resize(most);
     old_.resize(most);
   }
 
   // Visit chains in an order; `gaps` become what was found on the way, times their shares.
   void run(Array<const int64_t> order, Array<double> gaps) {
+    expects_sizes(task.chains(), "gaps", gaps);
+    expects_places("order", order, task.chains());
+    for (int64_t k = 0; k < order.size; ++k)
+      cache.check(order[k], task.first[order[k] + 1] - task.first[order[k]], m);
     for (int64_t k = 0; k < order.size; ++k)
       gaps[order[k]] = task.shares[order[k]] * visit(order[k]);
   }
@@ -253,6 +294,7 @@ class ChainSweep {
         if (gains_[q] > gains_[most]) most = q;
         if (alpha[q] > 0.0 && (least < 0 || gains_[q] < gains_[least])) least = q;
       }
+      if (least < 0) return step > 0;  // no shares to move: they are NaN, or add up to 0
       const double gap = gains_[most] - gains_[least];
       if (first < 0.0) first = gap;
       if (gap <= INNER * first && (step > 0 || gap <= 0.0)) return step > 0;
@@ -310,8 +352,14 @@ class ChainSweep {
 // Shares are brought to sum one, which rounding errors may have moved.
 inline double mixture(const ChainTask& task, const ChainCache& cache, Matrix<double> nodes,
                       Matrix<double> edges) {
+  const int64_t m = edges.rows;
+  expects_shape(m, m, "edges", edges);
+  expects_shape(task.codes.size, m, "nodes", nodes);
+  task.check(m);
+  cache.check(task.chains());
   double expected = 0.0;
   for (int64_t c = 0; c < task.shares.size; ++c) {
+    cache.check(c, task.first[c + 1] - task.first[c], m);
     const int64_t begin = task.first[c], end = task.first[c + 1], slot = cache.slot[c];
     const auto truth = task.codes.slice(begin, end);
     const auto alpha = cache.alpha.slice(slot, slot + cache.count[c]);
@@ -340,6 +388,14 @@ inline double mixture(const ChainTask& task, const ChainCache& cache, Matrix<dou
 // Fill a cache that has more room.
 inline void copy_cache(const ChainCache& old, const ChainCache& wide,
                        Array<const int64_t> lengths) {
+  old.check(lengths.size);
+  wide.check(lengths.size);
+  for (int64_t c = 0; c < lengths.size; ++c) {
+    old.check(c, lengths[c], std::numeric_limits<int32_t>::max());
+    expects(old.room[c] <= wide.room[c], "wide must have no less room");
+    wide.count[c] = 0;
+    wide.check(c, lengths[c], 1);
+  }
   const auto copy = [](auto source, int64_t from, auto target, int64_t to, int64_t size) {
     const auto part = source.slice(from, from + size);
     std::copy_n(part.data, size, target.slice(to, to + size).data);

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 
 namespace skscreen::sequence {
 
@@ -59,6 +60,9 @@ class ChainProjection {
   // Fill `out` with exactly consistent marginals near those of `a`, from left to right.
   static void make_consistent(Stack<const double> a, Stack<double> out) {
     const int64_t m = a.rows;
+    expects(a.size > 0 && m > 0, "a must not be empty");
+    expects_shape(m, m, "a", a, "out", out);
+    expects_sizes(a.size, "out", out);
     std::vector<double> p(m), following(m);
     double whole = 0.0;
     for (int64_t i = 0; i < m; ++i) whole += p[i] = sum(a[0].row(i));
@@ -272,6 +276,13 @@ class ChainProjection {
 inline void project_chains(Stack<const double> points, Array<const int64_t> first,
                            Matrix<double> nu, Stack<double> out) {
   const int64_t m = points.rows;
+  expects(m > 0, "points must have labels");
+  expects_shape(m, m, "points", points, "out", out);
+  expects_shape(points.size, m, "nu", nu);
+  expects_sizes(points.size, "out", out);
+  expects_starts("first", first, points.size);
+  for (int64_t c = 0; c + 1 < first.size; ++c)
+    expects(first[c] < first[c + 1], "first must leave a clique to each chain");
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const int64_t T = first[c + 1] - first[c], before = first[c] * m * m;
     ChainProjection(T, m).run({points.data + before, T, m, m}, {nu.data + first[c] * m, T, m},

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/sums.hpp"
 
 namespace skscreen::sequence {
@@ -17,6 +18,31 @@ struct ChainRows {
   Array<const double> data;
   Array<const uint32_t> columns;
   Array<const int64_t> starts;
+  int64_t d;
+
+  void check() const {
+    expects(d >= 0, "d must not be negative");
+    if (dense()) {
+      expects(columns.size == 0, "columns must be empty where starts are");
+      expects(d == 0 ? data.size == 0 : data.size % d == 0, "data must have d entries a row");
+      return;
+    }
+    expects_sizes(data.size, "columns", columns);
+    expects_starts("starts", starts, data.size);
+    expects_places("columns", columns, d);
+  }
+
+  // Whether there are rows of n positions; without columns none of their entries is read.
+  bool has(int64_t n) const {
+    return dense() ? d == 0 || data.size / d == n : starts.size - 1 == n;
+  }
+  // Weights as `dot` reads them.
+  void check_table(Matrix<const double> W, int64_t m) const {
+    if (dense())
+      expects_shape(m, d, "W", W);
+    else
+      expects_shape(d, m, "W", W);
+  }
 
   bool dense() const { return starts.size == 0; }
 

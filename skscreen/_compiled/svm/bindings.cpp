@@ -27,13 +27,16 @@ static void bind_values(nb::module_& m) {
   m.def(
       "pairs_with_offset",
       [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
-         Array<double> g, double eps,
-         int64_t steps) { return Smo<T>(K, diagonal, low, high, beta, g).with_offset(eps, steps); },
+         Array<double> g, double eps, int64_t steps) {
+        check_smo(K, diagonal, low, high, beta, g, eps);
+        return Smo<T>(K, diagonal, low, high, beta, g).with_offset(eps, steps);
+      },
       ReleaseGIL());
   m.def(
       "pairs_without_offset",
       [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
          Array<double> g, double eps, int64_t steps) {
+        check_smo(K, diagonal, low, high, beta, g, eps);
         return Smo<T>(K, diagonal, low, high, beta, g).without_offset(eps, steps);
       },
       ReleaseGIL());
@@ -41,6 +44,8 @@ static void bind_values(nb::module_& m) {
       "pairs_in_groups",
       [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
          Array<double> g, Array<const int8_t> group, double eps, int64_t steps) {
+        check_smo(K, diagonal, low, high, beta, g, eps);
+        expects(group.size <= beta.size, "group must not be longer than beta");
         return Smo<T>(K, diagonal, low, high, beta, g).in_groups(group, eps, steps);
       },
       ReleaseGIL());
@@ -58,6 +63,7 @@ static void bind_certificate(nb::module_& m) {
   m.def(
       "view",
       [](const Box& box, Reals beta, Reals f, Array<double> slopes) {
+        expects_sizes(box.size(), "beta", beta, "f", f, "slopes", slopes);
         return values_of(view_of_scores(box, beta, f, slopes));
       },
       ReleaseGIL());
@@ -65,17 +71,26 @@ static void bind_certificate(nb::module_& m) {
       "certify",
       [](const Box& box, Reals beta, Reals f, Reals errors, Array<double> slopes,
          Array<double> parts, Array<double> losses) {
+        expects_sizes(box.size(), "beta", beta, "f", f, "errors", errors, "slopes", slopes, "parts",
+                      parts, "losses", losses);
         return values_of(certify(box, beta, f, errors, slopes, parts, losses));
       },
       ReleaseGIL());
   m.def(
       "stretch",
       [](const Box& box, Reals beta, Reals f, Reals errors) {
+        expects_sizes(box.size(), "beta", beta, "f", f, "errors", errors);
         const auto [factor, found] = stretch(box, beta, f, errors);
         return std::tuple_cat(std::make_tuple(factor), values_of(found));
       },
       ReleaseGIL());
-  m.def("balance", &balance, ReleaseGIL());
+  m.def(
+      "balance",
+      [](const Box& box, Array<double> beta) {
+        expects_sizes(box.size(), "beta", beta);
+        balance(box, beta);
+      },
+      ReleaseGIL());
 }
 
 namespace skscreen::svm {
@@ -91,6 +106,7 @@ void bind(nb::module_& m) {
   bind_linear(m);
   bind_screening(m);
   m.attr("SMO_LANES") = SMO_LANES;
+  m.attr("LARGEST_SET") = PairSolver<double>::LARGEST;
   m.def("pair_optimum", &pair_optimum);
   bind_values<float>(m);
   bind_values<double>(m);
@@ -99,6 +115,9 @@ void bind(nb::module_& m) {
       "newton_on_few",
       [](Reals K, Reals low, Reals high, Array<double> beta, Array<double> g, bool with_offset) {
         const int64_t n = beta.size;
+        expects_sizes(n, "low", low, "high", high, "g", g);
+        expects(n <= PairSolver<double>::LARGEST && K.size >= n * padded(n),
+                "K must have a padded row for each sample");
         return FreeNewton({K.data, n, padded(n)}, low, high, beta, g).run(with_offset);
       },
       ReleaseGIL());

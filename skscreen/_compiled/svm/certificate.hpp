@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 #include "samples/intercept.hpp"
 
@@ -33,6 +34,14 @@ struct Box {
   Array<const double> shifts;
   Array<const double> sums{};
   Array<const int8_t> group{};
+
+  void check() const {
+    expects_sizes(size(), "low", low, "high", high);
+    if (smooth()) expects_sizes(size(), "shifts", shifts);
+    expects(sums.size <= GROUPS, "sums must have an entry or two");
+    if (group.size) expects_sizes(size(), "group", group);
+    expects_places("group", group, GROUPS);
+  }
 
   int64_t size() const { return target.size; }
   int groups() const { return (int)std::max<int64_t>(sums.size, 1); }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 
 namespace skscreen::svm {
 
@@ -26,6 +27,13 @@ struct SingleRows {
   Array<const Column> columns;
   Array<const Start> starts;
   float bias;
+
+  int64_t count() const { return starts.size - 1; }
+  void check() const {
+    expects(starts.size > 0, "starts must not be empty");
+    expects_sizes(data.size, "columns", columns);
+    expects_starts("starts", starts, data.size);
+  }
 };
 
 // Losses of rows, (n,): the problem in which a row has the sign +1, shifts, 1 / (|z_i|^2 +
@@ -116,6 +124,17 @@ inline ClassMoves move_classes(const ClassLosses& losses, const ClassPoint& at, 
 template <class Column, class Start>
 std::pair<int64_t, float> class_sweep(const SingleRows<Column, Start>& X, const ClassLosses& losses,
                                       const ClassPoint& at, Array<int64_t> order, float rest) {
+  const int64_t n = X.count(), width = at.weights.size / CLASS_LANES;
+  expects(width > 0 && at.weights.size % CLASS_LANES == 0, "weights must have lanes of classes");
+  expects_sizes(n, "own", losses.own, "shifts", losses.shifts, "steps", losses.steps);
+  expects(0 <= losses.size && losses.size <= CLASS_LANES, "size must be at most CLASS_LANES");
+  expects_shape(n, CLASS_LANES, "alpha", at.alpha);
+  expects_sizes(CLASS_LANES, "gaps", at.gaps, "sums", at.sums);
+  expects_places("order", order, n);
+  for (int64_t k = 0; k < order.size; ++k) {
+    const int64_t i = order[k];
+    expects_places("columns", X.columns.slice(X.starts[i], X.starts[i + 1]), width - 1);
+  }
   float* weights = at.weights.data;
   float* last = weights + at.weights.size - CLASS_LANES;
   int64_t kept = 0;

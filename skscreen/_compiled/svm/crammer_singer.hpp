@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 #include "samples/rows.hpp"
 #include "svm/linear.hpp"
@@ -38,6 +39,18 @@ struct ClassHinge {
   Array<double> weights;
 
   int64_t width() const { return alpha.columns; }
+
+  void check() const {
+    const int64_t n = own.size;
+    expects(X.has(n), "own must have an entry for each row");
+    expects(n_classes > 0 && n_classes <= width() && width() % SCORE_LANES == 0 &&
+                width() < MOST_ENTRIES / (X.d + 1),
+            "alpha must have whole lanes of classes");
+    expects(alpha.rows == n, "alpha must have a row for each sample");
+    expects_sizes(n, "caps", caps, "squares", squares);
+    expects_places("own", own, n_classes);
+    expects(weights.size >= width() * (X.d + (bias != 0.0)), "weights must have all features");
+  }
 
   // Call use(row of weights, value) for each feature of sample i.
   template <class Use>
@@ -201,6 +214,7 @@ struct ClassHinge {
   // Sums of c_i times the loss and of the slackness of all samples, for the weights of alpha.
   // `order` begins with the samples of positive slackness; returns their number too.
   std::tuple<double, double, int64_t> certify(Array<int64_t> order) const {
+    expects_sizes(own.size, "order", order);
     refresh();
     std::vector<double> f(width());
     double loss = 0.0, gap = 0.0;
@@ -220,6 +234,8 @@ struct ClassHinge {
   // number of sweeps.
   int64_t sweeps(Array<int64_t> order, Array<uint64_t> random, double enough, int64_t visits,
                  int64_t most) const {
+    expects_places("order", order, own.size);
+    expects_sizes(1, "random", random);
     std::vector<double> f(width());
     std::vector<uint8_t> idle(own.size, 0);
     int64_t count = 0, size = order.size;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 
 namespace skscreen::svm {
@@ -30,6 +31,8 @@ SKSCREEN_INLINE double violation(double x, double g) {
 inline int64_t quadratic_descent(Matrix<const double> H, Array<double> gradient, Array<double> x,
                                  double tol, int64_t most) {
   const int64_t k = x.size;
+  expects_shape(k, k, "H", H);
+  expects_sizes(k, "gradient", gradient);
   int64_t sweeps = 0;
   bool all = true;
   while (sweeps < most) {
@@ -72,6 +75,13 @@ double column_sweeps(Array<const double> data, Array<const I> rows, Array<const 
                      Array<const double> c, Array<const double> steepest,
                      Array<const int64_t> index, Array<double> margins, Array<double> x,
                      int64_t n_sweeps) {
+  expects_sizes(data.size, "rows", rows);
+  expects_starts("starts", starts, data.size);
+  expects_sizes(starts.size - 1, "x", x, "steepest", steepest);
+  expects_sizes(margins.size, "c", c);
+  expects_places("index", index, x.size);
+  for (int64_t k = 0; k < index.size; ++k)
+    expects_places("rows", rows.slice(starts[index[k]], starts[index[k] + 1]), margins.size);
   constexpr int MOST_TRIALS = 25;
   constexpr double ENOUGH = 0.01;
   std::vector<int64_t> active(index.data, index.data + index.size);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 #include "core/sums.hpp"
 #include "samples/rows.hpp"
@@ -28,6 +29,11 @@ constexpr int64_t LONG_ROW = 48, MOST_PREFETCHED = 512;
 
 // The row of sample i, of n rows that may stand twice (see samples/rows.py).
 SKSCREEN_INLINE int64_t row_of(int64_t i, int64_t n) { return i < n ? i : i - n; }
+
+template <class Data>
+void check_rows_twice(const Data& X, int64_t n) {
+  expects(X.has(n) || n == 2 * X.count(), "y or alpha must have one or two entries for each row");
+}
 
 template <class Data>
 SKSCREEN_INLINE void prefetch_row(const Data& X, int64_t i) {
@@ -49,6 +55,8 @@ struct Rest {
 inline int64_t active_samples(Array<const double> slopes, Array<const double> caps,
                               Array<const double> alpha, Array<const int8_t> codes,
                               Array<const double> rest, Array<int64_t> out) {
+  expects_sizes(slopes.size, "caps", caps, "alpha", alpha, "codes", codes, "out", out);
+  expects_sizes(2, "rest", rest);
   const Rest known{rest[0], rest[1]};
   int64_t count = 0;
   for (int64_t i = 0; i < slopes.size; ++i)
@@ -62,6 +70,8 @@ inline int64_t active_samples(Array<const double> slopes, Array<const double> ca
 // changes the weights of features.
 inline void spread(Array<double> alpha, Steps<const double> caps, Steps<const double> y,
                    Array<const int64_t> active, double missing) {
+  expects_sizes(alpha.size, "caps", caps, "y", y);
+  expects_places("active", active, alpha.size);
   const auto inside = [&](int64_t i) { return 0.0 < alpha[i] && alpha[i] < caps[i]; };
   int64_t count = 0;
   for (int64_t k = 0; k < active.size; ++k) count += inside(active[k]);
@@ -180,6 +190,12 @@ std::tuple<int64_t, double, bool> epochs(const Data& X, double bias, double valu
                                          Array<double> u, Array<int64_t> active, Array<double> rest,
                                          double factor, Array<uint64_t> random, double budget,
                                          int64_t most, double enough, double settled) {
+  check_rows_twice(X, alpha.size);
+  expects_shape(alpha.size, 6, "terms", terms);
+  expects(u.size >= X.d + (value != 0.0), "u must have an entry for each feature");
+  expects_places("active", active, alpha.size);
+  expects_sizes(2, "rest", rest);
+  expects_sizes(1, "random", random);
   const Sweeps<Data> sweeps{X, value, terms, alpha, u, rest, factor};
   const int64_t d = X.d;
   int64_t size = active.size, n_epochs = 0;
@@ -222,8 +238,15 @@ struct Face {
   Array<const double> shifts;
   Array<const int64_t> E;
 
+  void check() const {
+    check_rows_twice(X, y.size);
+    expects_sizes(y.size, "shifts", shifts);
+    expects_places("E", E, y.size);
+  }
+
   // out = (Q_EE + S) x, S the shifts.
   void multiply(Array<const double> x, Array<double> out) const {
+    expects_sizes(E.size, "x", x, "out", out);
     const int64_t n_rows = X.count();
     std::vector<double> u(X.d);
     double b = 0.0;
@@ -244,6 +267,7 @@ struct Face {
   int64_t conjugate_gradients(Array<const double> diagonal, Array<double> slope, double least,
                               int64_t most, Array<double> x) const {
     const int64_t e = E.size;
+    expects_sizes(e, "diagonal", diagonal, "slope", slope, "x", x);
     std::vector<double> step(e), product(e);
     double size = 0.0, gained = 0.0;
     for (int64_t k = 0; k < e; ++k) {
@@ -281,11 +305,14 @@ struct Face {
 // Slopes of losses: dual variables clip(base_i + inverse_i lacks_i, 0, cap_i).
 struct SmoothSlopes {
   Array<const double> base, inverses, caps;
+
+  void check() const { expects_sizes(base.size, "inverses", inverses, "caps", caps); }
 };
 
 // Those of what margins lack; returns the sum of the losses, up to a constant.
 inline double smooth_duals(const SmoothSlopes& slopes, Array<const double> lacks,
                            Array<double> out) {
+  expects_sizes(slopes.base.size, "lacks", lacks, "out", out);
   const double *base = slopes.base.data, *inverse = slopes.inverses.data;
   const double *cap = slopes.caps.data, *lack = lacks.data;
   double* SKSCREEN_RESTRICT alpha = out.data;
@@ -326,6 +353,7 @@ struct NewtonLine {
   // piecewise linear and ascending: Newton's method, kept inside a bracket.
   double length() const {
     // It ends at a share of the first slope, or at a whole step that leaves a larger one.
+    expects_sizes(slopes.base.size, "lacks", lacks, "change", change);
     constexpr double SHARE = 0.01, WHOLE = 0.1;
     constexpr int MOST_TRIALS = 40;
     constexpr double FAR = 64.0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 #include "core/sums.hpp"
 
@@ -18,6 +19,9 @@ namespace skscreen::svm {
 template <class T>
 void newton_system(Matrix<const T> Q, Array<const int64_t> index, Array<const T> delta,
                    Matrix<T> out) {
+  expects_places("index", index, std::min(Q.rows, Q.columns));
+  expects_places("index", index, delta.size);
+  expects(out.rows >= index.size && out.columns >= index.size, "out must have room for index");
   for (int64_t k = 0; k < index.size; ++k) {
     const T* row = Q.row(index[k]).data;
     T* into = out.row(k).data;
@@ -30,6 +34,9 @@ void newton_system(Matrix<const T> Q, Array<const int64_t> index, Array<const T>
 template <class T>
 void products_of_rows(Matrix<const T> Q, Array<const int64_t> index, Array<const double> x,
                       Array<double> out) {
+  expects_places("index", index, Q.rows);
+  expects(x.size <= Q.columns, "x must not be longer than the rows of Q");
+  expects_sizes(index.size, "out", out);
   const double* factors = x.data;
   for (int64_t k = 0; k < index.size; ++k) {
     const T* row = Q.row(index[k]).data;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 #include "core/sums.hpp"
 #include "svm/certificate.hpp"
@@ -32,6 +33,12 @@ struct PairValues {
   double square_bias;
 
   int64_t m() const { return A.rows; }
+  int64_t size() const { return A.rows + B.rows; }
+
+  void check() const {
+    expects(A.rows == A.columns && B.rows == B.columns, "A and B must be square");
+    expects_shape(A.rows, B.rows, "AB", AB);
+  }
 
   // The value of samples i and j, without B^2.
   T operator()(int64_t i, int64_t j) const {
@@ -93,6 +100,8 @@ inline void bounded_scores(Array<const double> positive, Array<const double> neg
                            double square_bias, Array<const double> beta,
                            Array<const double> relative, Array<const double> own, Array<double> f,
                            Array<double> errors) {
+  expects_sizes(beta.size, "relative", relative);
+  expects_sizes(f.size, "positive", positive, "negative", negative, "own", own, "errors", errors);
   double most = 0.0, total = 0.0, size = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
     most = std::max(most, relative[k]);
@@ -128,7 +137,8 @@ void add_class_sums(const PairValues<T>& K, Array<const double> beta, double* po
 // Scores by values with relative errors of at most r_i + r_j, and bounds on their errors.
 inline void pair_scores(const PairValues<float>& K, Array<const double> relative,
                         Array<const double> beta, Array<double> f, Array<double> errors) {
-  const int64_t n = beta.size;
+  const int64_t n = K.size();
+  expects_sizes(n, "relative", relative, "beta", beta, "f", f, "errors", errors);
   std::vector<double> positive(n), negative(n);
   add_class_sums(K, beta, positive.data(), negative.data());
   bounded_scores({positive.data(), n}, {negative.data(), n}, K.square_bias, beta, relative,
@@ -139,7 +149,8 @@ inline void pair_scores(const PairValues<float>& K, Array<const double> relative
 inline void pair_scores_of_few(const PairValues<double>& K, Array<const double> sizes,
                                double relative, Array<const double> beta, Array<double> f,
                                Array<double> errors) {
-  const int64_t n = beta.size;
+  const int64_t n = K.size();
+  expects_sizes(n, "sizes", sizes, "beta", beta, "f", f, "errors", errors);
   std::vector<double> negative(n);
   std::fill_n(f.data, n, 0.0);
   add_class_sums(K, beta, f.data, negative.data());
@@ -159,6 +170,9 @@ inline void pair_scores_of_few(const PairValues<double>& K, Array<const double> 
 template <class T>
 class PairSolver {
  public:
+  // Largest working set.
+  static constexpr int64_t LARGEST = 3000;
+
   // The point beta with slopes g, and room for the kernel matrix of a working set.
   PairSolver(const PairValues<T>& K, const Box& box, Array<double> beta, Array<double> g,
              Array<T> memory)
@@ -196,9 +210,8 @@ class PairSolver {
   }
 
  private:
-  // Number of samples of each class in the first set; largest working set, and free places of a
-  // new one.
-  static constexpr int64_t FIRST = 64, LARGEST = 3000, GROWTH = 32;
+  // Number of samples of each class in the first set, and free places of a new set.
+  static constexpr int64_t FIRST = 64, GROWTH = 32;
   // Largest number of rounds; they end if one leaves more than a share STALLED of the gap.
   static constexpr int ROUNDS = 60;
   static constexpr double STALLED = 0.98;
@@ -226,7 +239,7 @@ class PairSolver {
   int64_t size_ = 0, padded_ = 0;
 
   Matrix<T> matrix() const {
-    check_bounds(size_ * padded_ - 1, memory.size);
+    expects(size_ * padded_ <= memory.size, "memory must have room for a working set");
     return {memory.data, size_, padded_};
   }
 
@@ -402,6 +415,8 @@ template <class T>
 int64_t improve_pair(const PairValues<T>& K, const Box& box, Array<double> beta,
                      Array<const double> f, bool whole, double tol, int64_t steps,
                      Array<T> memory) {
+  expects(K.m() > 0 && K.B.rows > 0, "A and B must not be empty");
+  expects_sizes(K.size(), "target", box.target, "beta", beta, "f", f);
   std::vector<double> g(beta.size);
   for (int64_t k = 0; k < beta.size; ++k) g[k] = box.target[k] - f[k];
   return PairSolver<T>(K, box, beta, {g.data(), beta.size}, memory).run(whole, tol, steps);

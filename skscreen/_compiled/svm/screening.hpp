@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/core.hpp"
 
 namespace skscreen::svm {
@@ -32,6 +33,7 @@ struct Pencil {
 inline void intersection_pass(Array<const double> margins, Array<const double> slope,
                               Array<const double> norms, const Pencil& balls, Array<double> lower,
                               Array<double> upper) {
+  expects_sizes(margins.size, "slope", slope, "norms", norms, "lower", lower, "upper", upper);
   const double first = balls.radius(0.0), last = balls.radius(1.0);
   // The formula does not allow for subnormal numbers; the ends alone are also safe.
   const double quadratic = balls.quadratic;
@@ -69,6 +71,11 @@ inline void compare_margins(Array<const int64_t> index, Array<const double> leas
                             Array<const double> margins, double radius, double shift,
                             Array<const double> norms, Array<const double> y, Array<double> lower,
                             Array<double> upper) {
+  const int64_t n = norms.size;
+  expects_sizes(n, "margins", margins, "y", y, "lower", lower, "upper", upper);
+  expects_sizes(index.size, "least", least, "most", most);
+  expects_shape(index.size, n, "products", products);
+  expects_places("index", index, n);
   const double *norm = norms.data, *sign = y.data, *margin = margins.data;
   double* SKSCREEN_RESTRICT low = lower.data;
   double* SKSCREEN_RESTRICT high = upper.data;
@@ -101,6 +108,11 @@ inline void compare_margins(Array<const int64_t> index, Array<const double> leas
 struct PointsBetween {
   Array<const double> norms, sizes, thresholds, alpha0, alpha1, margins0, margins1;
   double C0, C1, shift, ta, tb;
+
+  void check() const {
+    expects_sizes(norms.size, "sizes", sizes, "thresholds", thresholds, "alpha0", alpha0, "alpha1",
+                  alpha1, "margins0", margins0, "margins1", margins1);
+  }
 };
 
 // A function of t, value + t slope.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/checks.hpp"
 #include "core/sums.hpp"
 
 namespace skscreen::svm {
@@ -35,6 +36,20 @@ inline std::pair<double, double> pair_optimum(double q, double d_i, double g_i, 
   const double change = clipped((g_i - q * other) / d_i, low_i, high_i);
   other = clipped((g_j - q * change) / d_j, low_j, high_j);
   return {change, other};
+}
+
+// What passes over whole lanes rely on: padding that cannot move, and is not taken for what can.
+template <class T>
+void check_smo(Matrix<const T> K, Array<const T> diagonal, Array<const double> low,
+               Array<const double> high, Array<double> beta, Array<double> g, double eps) {
+  const int64_t n = beta.size;
+  expects(n > 0 && n % SMO_LANES == 0, "beta must be padded to whole lanes");
+  expects_sizes(n, "diagonal", diagonal, "low", low, "high", high, "g", g);
+  expects(K.columns == n && K.rows <= n, "K must have the samples as rows, and padded columns");
+  expects(eps >= 0.0, "eps must not be negative");
+  for (int64_t k = K.rows; k < n; ++k)
+    expects(low[k] == beta[k] && high[k] == beta[k] && g[k] == g[k],
+            "low, high and beta of the padding must be the same");
 }
 
 // K in single or double precision; ranks of samples are in single precision.

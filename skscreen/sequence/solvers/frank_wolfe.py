@@ -18,7 +18,7 @@ block Frank-Wolfe optimization of structured SVMs. ICML. Caches and the correcti
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from skscreen.sequence.data import starts_of
 class Task(NamedTuple):
     """The chains as compiled loops read them: see `Chains`."""
 
-    rows: tuple
+    rows: Any
     first: np.ndarray
     codes: np.ndarray
     shares: np.ndarray
@@ -85,8 +85,9 @@ def frank_wolfe(chains: Chains, tol: float, seed: int, most: float = np.inf) -> 
     # Far from the relative gap `tol` the gap is computed now and then only, and after `most`
     # iterations.
     rng = np.random.default_rng(seed)
-    task = Task(chains.sequences.rows, chains.first, chains.codes, chains.shares, chains.losses,
-                chains.scales, chains.lam)  # fmt: skip
+    rows = sequence.rows(*chains.sequences.rows, chains.X.shape[1])
+    task = Task(rows, chains.first, chains.codes, chains.shares, chains.losses, chains.scales,
+                chains.lam)  # fmt: skip
     n, lengths = chains.shares.size, np.diff(chains.first)
     # Places for labellings of a chain, twice as many if all labellings have shares.
     cache = _new_cache(np.full(n, 8), lengths)

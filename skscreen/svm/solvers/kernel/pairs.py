@@ -33,7 +33,7 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 # Largest class whose kernel matrix is kept in memory: 36 MB.
 WHOLE = 3000
 # Largest working set of compiled loops on class blocks.
-_LARGEST = 3000
+_LARGEST = loops.LARGEST_SET
 
 # Share of the tolerance that a pass of the compiled loop may leave.
 _SHARE = 0.8
