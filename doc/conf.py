@@ -75,7 +75,7 @@ numpydoc_validation_exclude = {
     r"\.ReducedProblem",
     # What kinds of chains define for each other, and displays for their base.
     r"\.stacked_scores",
-    r"Display\.draw$",
+    r"Display\.(draw|read_estimator|read_result)$",
 }
 # What a page of a whole module meets on its way: functions that the module imports.
 numpydoc_validation_exclude |= {

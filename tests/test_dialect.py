@@ -372,7 +372,7 @@ def test_result_classes_are_not_at_the_top():
 def test_displays_are_alike(display):
     given = inspect.signature(display.__init__).parameters
     assert all(p.kind is p.KEYWORD_ONLY for name, p in given.items() if name != "self")
-    makers = [name for name in vars(display) if name.startswith("from_")]
+    makers = [name for name in dir(display) if name.startswith("from_")]
     for name in makers:
         assert next(iter(inspect.signature(getattr(display, name)).parameters)) == name[5:]
     kinds = {"from_estimator", "from_path", "from_result", "from_screenings"}
@@ -392,7 +392,7 @@ def test_the_axis_of_svm_paths_is_C():
         ax = drawn.ax_ if hasattr(drawn, "ax_") else drawn.axes_[-1]
         assert ax.get_xlabel().startswith("C ")
         assert not ax.xaxis_inverted()
-        np.testing.assert_array_equal(drawn.lams, path.Cs)
+        np.testing.assert_array_equal(drawn.values, path.Cs)
 
 
 class Unfitted(BaseEstimator):

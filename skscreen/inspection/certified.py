@@ -5,12 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from skscreen.inspection.frame import FromEstimator, FromResult, check_learned
 from skscreen.inspection.style import (
     BLUE,
     VERMILION,
     Axes,
-    Display,
-    check_learned,
     legend_above,
     level_line,
     mark_point,
@@ -19,13 +18,14 @@ from skscreen.inspection.style import (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CertifiedPathDisplay(Display):
+class CertifiedPathDisplay(FromResult, FromEstimator):
     """Show what is proven about the validation error for every C in a range.
 
     The band is between the lower and the upper bounds, the points are the solved values of C, and
     the line is a lower bound on the error for all C in the range.
 
-    Use :meth:`from_result` or :meth:`from_estimator` to create it.
+    Use :meth:`from_result` with what `svc_certified_C` or `svr_certified_C` returns, or
+    :meth:`from_estimator` with a fitted `ScreenedSVCCV` with `certify`, to create it.
 
     Parameters
     ----------
@@ -69,58 +69,20 @@ class CertifiedPathDisplay(Display):
     name: str = "validation error"
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the bounds of a certified choice.
-
-        Parameters
-        ----------
-        result : CertifiedC
-            Result of `svc_certified_C` or `svr_certified_C`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        CertifiedPathDisplay
-            Drawn.
-
-        Raises
-        ------
-        TypeError
-            If `result` is no such result.
-        """
+    def read_result(cls, result: Any) -> Self:
+        """Return the display of a `CertifiedC`."""
         if not hasattr(result, "bounds"):
             raise TypeError(
                 "`result` must be what svc_certified_C or svr_certified_C returns, got "
                 f"{type(result).__name__}."
             )
-        return cls._of_bounds(result.bounds).plot(ax=ax)
+        return cls._of_bounds(result.bounds)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the bounds that a search has proved.
-
-        Parameters
-        ----------
-        estimator : ScreenedSVCCV
-            Fitted with `certify`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        CertifiedPathDisplay
-            Drawn.
-
-        Raises
-        ------
-        NotFittedError
-            If `estimator` is not fitted.
-        ValueError
-            If it has proved no bounds.
-        """
+    def read_estimator(cls, estimator: Any) -> Self:
+        """Return the display of a `ScreenedSVCCV` with `certify`."""
         check_learned(estimator, "bounds_", "ScreenedSVCCV with certify")
-        return cls._of_bounds(estimator.bounds_).plot(ax=ax)
+        return cls._of_bounds(estimator.bounds_)
 
     @classmethod
     def _of_bounds(cls, bounds: Any) -> Self:

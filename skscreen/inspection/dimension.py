@@ -5,17 +5,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from skscreen.inspection.style import BLUE, GREY, ORANGE, Axes, Display, legend_above
+from skscreen.inspection.frame import FromResult
+from skscreen.inspection.style import BLUE, GREY, ORANGE, Axes, legend_above
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DimensionTestDisplay(Display):
+class DimensionTestDisplay(FromResult):
     """Show how well embeddings of several dimensions predict answers.
 
     Points are means over the folds, with bars of one standard error to both sides, corrected for
     overlapping training sets. Stars mark significant rises to the next dimension.
 
-    Use :meth:`from_result` to create it.
+    Use :meth:`from_result` with what `skscreen.embedding_dimension_test` returns to create it.
 
     Parameters
     ----------
@@ -48,26 +49,8 @@ class DimensionTestDisplay(Display):
     cv: int
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the result of a test.
-
-        Parameters
-        ----------
-        result : DimensionTest
-            From `skscreen.embedding_dimension_test`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        DimensionTestDisplay
-            Drawn.
-
-        Raises
-        ------
-        TypeError
-            If `result` is not a `DimensionTest`.
-        """
+    def read_result(cls, result: Any) -> Self:
+        """Return the display of a `DimensionTest`."""
         if not hasattr(result, "corrected_p_values_"):
             raise TypeError(f"`result` must come from embedding_dimension_test, got {result!r}.")
         return cls(
@@ -77,7 +60,7 @@ class DimensionTestDisplay(Display):
             significant=result.corrected_p_values_ <= result.alpha,
             dimension=result.dimension_,
             cv=result.cv,
-        ).plot(ax=ax)
+        )
 
     def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""

@@ -15,12 +15,11 @@ from scipy.stats import chi2
 from sklearn.utils import check_scalar
 
 from skscreen.core.inputs import in_order
+from skscreen.inspection.frame import Display, check_learned
 from skscreen.inspection.labels import place_labels
 from skscreen.inspection.style import (
     GREY,
     Axes,
-    Display,
-    check_learned,
     checked_classes,
     legend_above,
     scatter_classes,

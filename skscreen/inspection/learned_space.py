@@ -9,11 +9,10 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _check_feature_names
 
 from skscreen.core.inputs import sound
+from skscreen.inspection.frame import Display, check_learned
 from skscreen.inspection.style import (
     GREY,
     Axes,
-    Display,
-    check_learned,
     checked_classes,
     legend_above,
     scatter_classes,

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import ZERO
+from skscreen.inspection.frame import Display
 from skscreen.inspection.style import (
     BLUE,
     GREEN,
     ORANGE,
     VERMILION,
     Axes,
-    Display,
     legend_above,
     level_line,
     mark_point,
@@ -41,14 +41,14 @@ class ScreeningDisplay(Display):
 
     Parameters
     ----------
-    lams : ndarray of shape (n_lams,)
-        Regularisation parameters λ > 0, or values of C.
-    path_rates : ndarray of shape (n_lams,)
+    values : ndarray of shape (n_values,)
+        Of λ or of C, > 0.
+    path_rates : ndarray of shape (n_values,)
         Rates before the first iteration, in [0, 1]. NaN leaves a gap in the line.
-    rates : ndarray of shape (n_lams,)
+    rates : ndarray of shape (n_values,)
         Rates at the end of the solve, in [0, 1]. NaN leaves a gap in the line.
     parameter : {"lam", "C"}, default="lam"
-        What `lams` are.
+        What `values` are of.
     items : str, default=None
         What is screened. None: comparisons along λ, and samples along C.
     legend : tuple of str, default=("path rule, at the start", "end of the solve")
@@ -70,7 +70,7 @@ class ScreeningDisplay(Display):
     >>> display.figure_.savefig("screening.png")  # doctest: +SKIP
     """
 
-    lams: np.ndarray
+    values: np.ndarray
     path_rates: np.ndarray
     rates: np.ndarray
     parameter: str = "lam"
@@ -97,14 +97,14 @@ class ScreeningDisplay(Display):
         TypeError
             If `path` is not a path.
         ValueError
-            If the length of an array of the path is not that of `path.lams`.
+            If the length of an array of the path is not that of its values.
         """
-        lams, parameter = _values(path)
+        values, parameter = _values(path)
         names = ("path_rates", "rates")
-        first, last = (_along_path(getattr(path, name), lams, f"path.{name}") for name in names)
+        first, last = (_along_path(getattr(path, name), values, f"path.{name}") for name in names)
         penalty = getattr(getattr(path, "model", None), "penalty", "l2")
         return cls(
-            lams=lams, path_rates=first, rates=last, parameter=parameter,
+            values=values, path_rates=first, rates=last, parameter=parameter,
             items="features" if penalty == "l1" else None,
         ).plot(ax=ax)  # fmt: skip
 
@@ -144,7 +144,7 @@ class ScreeningDisplay(Display):
         name, parameter = kinds[0]
         found.sort(key=lambda one: getattr(one, name))
         return cls(
-            lams=np.array([getattr(one, name) for one in found], dtype=float),
+            values=np.array([getattr(one, name) for one in found], dtype=float),
             path_rates=np.array([_without_loss(one) for one in found]),
             rates=np.array([one.rate_ for one in found]),
             parameter=parameter, legend=("no loss", "all that is decided"),
@@ -154,21 +154,21 @@ class ScreeningDisplay(Display):
         """Draw on axes that are given."""
         from matplotlib.ticker import PercentFormatter
 
-        style = _line_style(self.lams.size)
+        style = _line_style(self.values.size)
         # Each area is the increase of one step, so that colours do not overlap.
-        floor = np.zeros_like(self.lams)
+        floor = np.zeros_like(self.values)
         by_path_rule = np.nan_to_num(self.path_rates)
         self.lines_, self.fills_ = [], []
         for lower, upper, rates, colour, label in [
             (floor, by_path_rule, self.path_rates, ORANGE, self.legend[0]),
             (by_path_rule, self.rates, self.rates, BLUE, self.legend[1]),
         ]:
-            self.lines_ += ax.plot(self.lams, rates, color=colour, label=label, **style)
+            self.lines_ += ax.plot(self.values, rates, color=colour, label=label, **style)
             self.fills_.append(
-                ax.fill_between(self.lams, lower, upper, color=colour, alpha=0.2, linewidth=0)
+                ax.fill_between(self.values, lower, upper, color=colour, alpha=0.2, linewidth=0)
             )
 
-        _style_axes(ax, self.lams, self.parameter)
+        _style_axes(ax, self.values, self.parameter)
         ax.set_xlabel(_LABELS[self.parameter])
         # Rates of 0 and 1 are common, and the frame must not hide half of the line.
         ax.set_ylim(-0.02, 1.02)
@@ -188,17 +188,17 @@ class PathDisplay(Display):
 
     Parameters
     ----------
-    lams : ndarray of shape (n_lams,)
-        Regularisation parameters λ > 0, or values of C.
-    objectives : ndarray of shape (n_lams,)
+    values : ndarray of shape (n_values,)
+        Of λ or of C, > 0.
+    objectives : ndarray of shape (n_values,)
         Primal objectives. The axis is logarithmic if all values are positive.
-    dual_gaps : ndarray of shape (n_lams,)
+    dual_gaps : ndarray of shape (n_values,)
         Relative duality gaps. Values below machine precision, such as zero, are drawn at machine
         precision.
     tol : float, default=None
         Tolerance on the relative duality gap, drawn as a line.
-    scores : ndarray of shape (n_lams,), default=None
-        A score for each λ, greater is better, for instance the accuracy on validation data. NaN
+    scores : ndarray of shape (n_values,), default=None
+        A score for each value, greater is better, for instance the accuracy on validation data. NaN
         leaves a gap in the line. If None, there is no panel for scores.
     score_name : str, default="Validation accuracy"
         Label of the axis of the scores.
@@ -207,7 +207,7 @@ class PathDisplay(Display):
     baseline_name : str, default="Baseline"
         Label of this line.
     parameter : {"lam", "C"}, default="lam"
-        What `lams` are.
+        What `values` are of.
 
     Attributes
     ----------
@@ -217,8 +217,8 @@ class PathDisplay(Display):
     objective_line_, gap_line_, tol_line_, score_line_, best_point_, baseline_line_ : Line2D
         Curves, tolerance, scores, mark of the best score, and baseline; None if not drawn.
     best_index_ : int or None
-        Index into `lams` of the best score; the first, with the largest λ of a path, if scores are
-        equal. None without `scores`.
+        Index into `values` of the best score; the first, with the largest λ of a path, if scores
+        are equal. None without `scores`.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class PathDisplay(Display):
     >>> display.figure_.savefig("path.png")  # doctest: +SKIP
     """
 
-    lams: np.ndarray
+    values: np.ndarray
     objectives: np.ndarray
     dual_gaps: np.ndarray
     tol: float | None = None
@@ -264,7 +264,7 @@ class PathDisplay(Display):
         TypeError
             If `path` is not a path.
         ValueError
-            If the length of `scores` or of an array of the path is not that of `path.lams`, if
+            If the length of `scores` or of an array of the path is not that of its values, if
             `baseline` is given without `scores`, or if `ax` does not have one Axes for each panel.
         """
         for name, number in (("tol", tol), ("baseline", baseline)):
@@ -274,15 +274,15 @@ class PathDisplay(Display):
             raise ValueError(f"`tol` must be positive, for a logarithmic axis, got {tol!r}.")
         if baseline is not None and scores is None:
             raise ValueError("`baseline` is compared with `scores`: give both, or neither.")
-        lams, parameter = _values(path)
+        values, parameter = _values(path)
         if scores is not None:
-            scores = _along_path(scores, lams, "scores")
+            scores = _along_path(scores, values, "scores")
             if np.isnan(scores).all():
                 raise ValueError("`scores` must hold a number, got NaN alone.")
         return cls(
-            lams=lams,
-            objectives=_along_path(path.objectives, lams, "path.objectives", holes=False),
-            dual_gaps=_along_path(path.dual_gaps, lams, "path.dual_gaps", holes=False),
+            values=values,
+            objectives=_along_path(path.objectives, values, "path.objectives", holes=False),
+            dual_gaps=_along_path(path.dual_gaps, values, "path.dual_gaps", holes=False),
             tol=tol,
             scores=scores,
             score_name=score_name,
@@ -314,13 +314,13 @@ class PathDisplay(Display):
             self._plot_scores(score, self.scores)
             axes.append(score)
         for panel in axes:
-            _style_axes(panel, self.lams, self.parameter)
+            _style_axes(panel, self.values, self.parameter)
         axes[-1].set_xlabel(_LABELS[self.parameter])
         self.figure_.align_ylabels(axes)
 
     def _plot_objective(self, ax: Axes) -> None:
         (self.objective_line_,) = ax.plot(
-            self.lams, self.objectives, color=BLUE, **_line_style(self.lams.size)
+            self.values, self.objectives, color=BLUE, **_line_style(self.values.size)
         )
         if np.all(self.objectives > 0):
             ax.set_yscale("log")
@@ -330,7 +330,9 @@ class PathDisplay(Display):
     def _plot_gap(self, ax: Axes) -> None:
         # Rounding can make a gap zero or negative, which a logarithmic axis cannot show.
         gaps = np.maximum(self.dual_gaps, np.finfo(float).eps)
-        (self.gap_line_,) = ax.plot(self.lams, gaps, color=VERMILION, **_line_style(self.lams.size))
+        (self.gap_line_,) = ax.plot(
+            self.values, gaps, color=VERMILION, **_line_style(self.values.size)
+        )
         self.tol_line_ = None
         if self.tol is not None:
             self.tol_line_ = level_line(ax, self.tol, f"tolerance {self.tol:g}")
@@ -345,13 +347,15 @@ class PathDisplay(Display):
 
     def _plot_scores(self, ax: Axes, scores: np.ndarray) -> None:
         self.best_index_ = int(np.nanargmax(scores))
-        best_lam, best_score = self.lams[self.best_index_], scores[self.best_index_]
+        best, best_score = self.values[self.best_index_], scores[self.best_index_]
         if self.baseline is not None:
             name = f"{self.baseline_name} ({self.baseline:.3g})"
             self.baseline_line_ = level_line(ax, self.baseline, name)
-        (self.score_line_,) = ax.plot(self.lams, scores, color=GREEN, **_line_style(self.lams.size))
-        name = f"best ({best_score:.3g} at {_SYMBOLS[self.parameter]} = {best_lam:.3g})"
-        self.best_point_ = mark_point(ax, best_lam, best_score, GREEN, name)
+        (self.score_line_,) = ax.plot(
+            self.values, scores, color=GREEN, **_line_style(self.values.size)
+        )
+        name = f"best ({best_score:.3g} at {_SYMBOLS[self.parameter]} = {best:.3g})"
+        self.best_point_ = mark_point(ax, best, best_score, GREEN, name)
         ax.set_ylabel(self.score_name)
         legend_above(ax)
 
@@ -379,20 +383,22 @@ def _values(path: Any) -> tuple[np.ndarray, str]:
     )
 
 
-def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = True) -> np.ndarray:
-    """Return `values` as an array with one entry for each λ; NaN may leave holes."""
+def _along_path(
+    numbers: ArrayLike, values: np.ndarray, name: str, holes: bool = True
+) -> np.ndarray:
+    """Return numbers as an array with one entry for each value; NaN may leave holes."""
     try:
-        values = np.asarray(values, dtype=float)
+        found = np.asarray(numbers, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` must hold numbers: {error}.") from error
-    if values.shape != lams.shape:
+    if found.shape != values.shape:
         raise ValueError(
-            f"`{name}` has shape {values.shape}, but the path has {lams.size} values: "
+            f"`{name}` has shape {found.shape}, but the path has {values.size} values: "
             "one value is needed for each."
         )
-    if np.isinf(values).any() or np.isnan(values).any() > holes:
+    if np.isinf(found).any() or np.isnan(found).any() > holes:
         raise ValueError(f"`{name}` must hold finite numbers{', or NaN for some' * holes}.")
-    return values
+    return found
 
 
 def _line_style(n_points: int) -> dict[str, Any]:
@@ -401,10 +407,10 @@ def _line_style(n_points: int) -> dict[str, Any]:
     return {"linewidth": 1.6, "marker": marker, "markersize": 3.5}
 
 
-def _style_axes(ax: Axes, lams: np.ndarray, parameter: str) -> None:
+def _style_axes(ax: Axes, values: np.ndarray, parameter: str) -> None:
     open_axes(ax)
     ax.set_xscale("log")
-    _label_log_axis(ax.xaxis, lams)
+    _label_log_axis(ax.xaxis, values)
     ax.xaxis.set_inverted(parameter == "lam")
     ax.margins(x=0.01)
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import BLUE, GREY, VERMILION, Axes, Display, colour_bar, open_axes
+from skscreen.inspection.frame import FromEstimator
+from skscreen.inspection.style import BLUE, GREY, VERMILION, Axes, colour_bar, open_axes
 
 # What a parameter is called next to its axis, if more than its name.
 _WORDS = {
@@ -17,10 +18,12 @@ _WORDS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SearchDisplay(Display):
+class SearchDisplay(FromEstimator):
     """Show the scores of a search: over two parameters as a heat map, over one as a curve.
 
-    Use :meth:`from_estimator` to create it.
+    Use :meth:`from_estimator` to create it, with a fitted search, of scikit-learn or of this
+    package, that has one score, and in which no more than two parameters have several values; also
+    of a pipeline.
 
     Parameters
     ----------
@@ -62,32 +65,11 @@ class SearchDisplay(Display):
     deviations: np.ndarray | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the scores of a search.
-
-        Parameters
-        ----------
-        estimator : object with `cv_results_`
-            Fitted search, of scikit-learn or of this package, with one score, in which no more than
-            two parameters have several values; also of a pipeline.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        SearchDisplay
-            Drawn.
-
-        Raises
-        ------
-        NotFittedError
-            If the search is not fitted.
-        ValueError
-            If the search is not of this kind.
-        """
+    def read_estimator(cls, estimator: Any) -> Self:
+        """Return the display of a search."""
         if not hasattr(estimator, "cv_results_"):
             check_is_fitted(estimator)
-        return cls(**_found(estimator)).plot(ax=ax)
+        return cls(**_found(estimator))
 
     def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""

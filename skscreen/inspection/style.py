@@ -1,11 +1,9 @@
-"""What the displays share: colours, axes, legends, and points by class."""
+"""How displays look: colours, axes, legends, and points by class."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import label_array
 
@@ -21,80 +19,6 @@ SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 # Colours and markers of classes, in sorted order.
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
 CLASS_MARKERS = "osD^vP*X"
-
-
-def check_learned(estimator: Any, attribute: str, kind: str) -> None:
-    """Raise unless an estimator has an attribute of a fit; `kind` says which estimators do."""
-    if hasattr(estimator, attribute):
-        return
-    if hasattr(estimator, "fit"):
-        check_is_fitted(estimator)
-    raise ValueError(
-        f"estimator must be a fitted {kind}, got {type(estimator).__name__}. Of a pipeline give "
-        "that step, with what it gets; of a search, best_estimator_."
-    )
-
-
-class Display:
-    """Base of the displays, which hold the data of a figure and draw it."""
-
-    # Size of a new figure, and how many panels it has, above or beside each other.
-    figsize: ClassVar[tuple[float, float]] = (6.0, 3.6)
-    panels: ClassVar[tuple[int, int]] = (1, 1)
-
-    # Draws on axes, one for each panel.
-    draw: Callable[..., None]
-
-    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence with one for each panel, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : object
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If `ax` does not have one Axes for each panel.
-        """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                f"{type(self).__name__} draws with matplotlib, which is not installed: "
-                "pip install skscreen[plot]"
-            ) from error
-        rows, columns = self.panels
-        if ax is None:
-            ax = plt.subplots(
-                rows, columns, sharex=columns == 1, figsize=self.figsize, layout="constrained"
-            )[1]
-        axes = np.ravel(np.asarray(ax, dtype=object))
-        if axes.size != rows * columns:
-            raise ValueError(
-                f"`ax` has {axes.size} Axes, but there are {rows * columns} panels: give one for "
-                "each."
-            )
-        if not all(hasattr(one, "spines") for one in axes):
-            raise TypeError(
-                f"`ax` must be Axes of matplotlib, as plt.subplots({rows}, {columns})[1], got "
-                f"{ax!r}."
-            )
-        if axes.size == 1:
-            self.ax_ = axes[0]
-        else:
-            self.axes_ = axes
-        self.figure_ = axes[0].figure
-        self.draw(*axes)
-        return self
 
 
 def open_axes(ax: Axes) -> None:

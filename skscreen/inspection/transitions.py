@@ -6,14 +6,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skscreen.inspection.style import Axes, Display, check_learned, colour_bar
+from skscreen.inspection.frame import FromEstimator, check_learned
+from skscreen.inspection.style import Axes, colour_bar
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TransitionDisplay(Display):
+class TransitionDisplay(FromEstimator):
     """Show the scores of transitions from label to label as a heat map.
 
-    Use :meth:`from_estimator` to create it.
+    Use :meth:`from_estimator` with a fitted `MaxMarginChain`, `ChainCRF` or
+    `KernelChainClassifier`, or a pipeline that ends in one, to create it.
 
     Parameters
     ----------
@@ -41,30 +43,11 @@ class TransitionDisplay(Display):
     labels: ArrayLike
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the transitions of a fitted chain.
-
-        Parameters
-        ----------
-        estimator : MaxMarginChain, ChainCRF, KernelChainClassifier, or a pipeline that ends in one
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        TransitionDisplay
-            Drawn.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the estimator is not fitted.
-        ValueError
-            If it has no transitions.
-        """
+    def read_estimator(cls, estimator: Any) -> Self:
+        """Return the display of a chain, or of a pipeline that ends in one."""
         chain = estimator[-1] if hasattr(estimator, "steps") else estimator
         check_learned(chain, "transition_", "chain, such as ChainCRF")
-        return cls(transitions=chain.transition_, labels=chain.classes_).plot(ax=ax)
+        return cls(transitions=chain.transition_, labels=chain.classes_)
 
     def draw(self, ax: Axes) -> None:
         """Draw on axes that are given."""

@@ -49,7 +49,7 @@ def assert_lambda_axis(ax):
 def test_screening_display_draws_both_rates(path):
     display = ScreeningDisplay.from_path(path)
 
-    np.testing.assert_array_equal(display.lams, path.lams)
+    np.testing.assert_array_equal(display.values, path.lams)
     np.testing.assert_array_equal(display.path_rates, path.path_rates)
     np.testing.assert_array_equal(display.rates, path.rates)
     assert display.figure_ is display.ax_.figure
@@ -85,7 +85,7 @@ def test_screening_display_draws_decisions_for_several_values():
     found = [ScreenedSVC(C, gamma=0.1).fit(X, y).screened_ for C in (1.0, 0.01, 0.1)]
     display = ScreeningDisplay.from_screenings(found)
     ordered = [found[1], found[2], found[0]]
-    np.testing.assert_array_equal(display.lams, [0.01, 0.1, 1.0])
+    np.testing.assert_array_equal(display.values, [0.01, 0.1, 1.0])
     np.testing.assert_array_equal(display.rates, [one.rate_ for one in ordered])
     # A problem of two classes does not decide the samples of the third.
     parts = [one.codes_[np.isfinite(one.bounds_[..., 0])] for one in ordered]

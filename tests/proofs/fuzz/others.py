@@ -296,7 +296,7 @@ def fuzz_displays(inputs: Inputs) -> None:
     if inputs.pick(False, False, True):
         values[0] = inputs.pick(np.nan, np.inf)
     path = SimpleNamespace(
-        lams=np.sort(10.0 ** rng.uniform(-5, 5, n))[::-1], objectives=values, dual_gaps=values,
+        values=np.sort(10.0 ** rng.uniform(-5, 5, n))[::-1], objectives=values, dual_gaps=values,
         rates=np.clip(values, 0, 1), path_rates=np.clip(values, 0, 1),
     )  # fmt: skip
     scores = inputs.junk("scores", inputs.pick(None, values))
