@@ -117,7 +117,7 @@ class OrdinalEmbedding(
         paper).
     max_iter : int or None, default=None
         Largest number of iterations or epochs; None is a limit of each solver (200 for L-BFGS, 50
-        for SVRG). With a certified convex loss, of rounds, or steps of an interior point (100).
+        for SVRG). With a certified convex loss, of rounds (100).
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
         is 5 for up to 20 objects or one component, otherwise 1. The convex formulation makes one.
@@ -128,9 +128,8 @@ class OrdinalEmbedding(
     margin : float, default=0.1
         Margin of "soe", > 0.
     smoothing : float, default=1.0
-        Width of the quadratic piece of "gnmds", >= 0; 0 is the hinge. Where it is below 0.3 the
-        convex formulation is solved by an interior point: with 60 objects and 2,000 answers it took
-        3 seconds of one core, with 100 objects and 5,000 answers a minute.
+        Width of the quadratic piece of "gnmds", >= 0; 0 is the hinge. At least 0.3 in the convex
+        formulation.
     tol : float, default=1e-4
         The problem is not convex and has no duality gap: the fit stops when the relative decrease
         of F in an iteration is at most this (ten times this in an epoch of "svrg-sbb" and "svrg").

@@ -20,7 +20,6 @@ from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import auto, random_start
 from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.descent import batch, gram_descent, sgd
-from skscreen.embedding.solvers.interior import LARGEST_SYSTEM, interior
 from skscreen.embedding.solvers.lbfgs import improve, lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
@@ -34,8 +33,11 @@ SOLVERS: dict[str, Callable[..., Iterator[Progress]]] = {
     "lbfgs": lbfgs,
     "gram": gram_descent,
     "convex": convex,
-    "interior": interior,
 }
+
+# Width of the quadratic piece of a hinge, in units of the margin, from which on the convex
+# formulation is solved.
+NARROWEST = 0.3
 
 # On a line, objects of all starts are moved up to this number of objects, else only of the best
 # start.
@@ -65,16 +67,19 @@ def convex_solver(loss: EmbeddingLoss) -> str:
     if loss.name not in CONVEX_LOSSES:
         return "gram"
     # A hinge with a narrow quadratic piece is too hard for descent.
-    return "interior" if loss.name == "gnmds" and loss.shape < 0.3 else "convex"
+    if loss.name == "gnmds" and loss.shape < NARROWEST:
+        raise ValueError(
+            f"smoothing must be at least {NARROWEST:g} in the convex formulation, and for its "
+            f"bound, got {loss.shape:g}."
+        )
+    return "convex"
 
 
 def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | None) -> None:
     """Refuse points, or Gram matrices, that would not fit, before they are made."""
-    if solver in ("gram", "convex", "interior"):
-        # As measured: eleven of these, and four matrices of the size of a system.
+    if solver in ("gram", "convex"):
+        # As measured: eleven of these.
         needed = 8.0 * 11 * n_objects**2
-        if solver == "interior":
-            needed += 8.0 * 4 * min(n_objects**2 // 2, LARGEST_SYSTEM) ** 2
         what = f"Gram matrices of {n_objects:,} objects"
         check_memory(needed, what, "Use formulation='nonconvex'.")
     # As measured: L-BFGS keeps ten pairs.
