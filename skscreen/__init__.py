@@ -2,6 +2,8 @@
 
 from skscreen.answers.answers import Answers, concat_answers
 from skscreen.answers.read import read_answers
+from skscreen.concepts.cv import ConceptEmbeddingCV
+from skscreen.concepts.estimator import ConceptEmbedding
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.difference_scaling import DifferenceScaling
 from skscreen.embedding.estimator import OrdinalEmbedding
@@ -34,6 +36,8 @@ from skscreen.svm.svr import ScreenedSVR
 __all__ = [
     "Answers",
     "ChainCRF",
+    "ConceptEmbedding",
+    "ConceptEmbeddingCV",
     "DifferenceScaling",
     "KernelChainClassifier",
     "MaxMarginChain",

@@ -32,7 +32,7 @@ OTHER_SHAPES = {
     "pairs, triplets and quadruplets of samples": {
         "RTLMPairsClassifier", "RTLMQuadrupletsClassifier", "RTLMTripletsClassifier",
     },
-    "a table of answers": {"DifferenceScaling"},
+    "answers": {"ConceptEmbedding", "ConceptEmbeddingCV", "DifferenceScaling"},
 }  # fmt: skip
 
 FEATURES = "the check passes features, which are no indices of objects"

@@ -31,6 +31,7 @@ if level not in LEVELS:
     )
 _loops = LEVELS[level]
 
+concepts = _loops.concepts
 core = _loops.core
 distributed = _loops.distributed
 embedding = _loops.embedding

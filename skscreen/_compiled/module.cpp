@@ -24,6 +24,7 @@ static bool has_v3() { return false; }
 #endif
 
 #define SKSCREEN_ROOMS(DO) \
+  DO(concepts)             \
   DO(core)                 \
   DO(distributed) DO(embedding) DO(metric_learning) DO(pragam) DO(samples) DO(sequence) DO(svm)
 

@@ -28,7 +28,8 @@ def _blas() -> ThreadpoolController:
     return _controller().select(user_api="blas")
 
 
-def _one_blas_thread() -> AbstractContextManager:
+def one_blas_thread() -> AbstractContextManager:
+    """Return a context in which products do not depend on the number of threads."""
     # Setting a limit takes longer than small products, which ask for one within another.
     if all(library.num_threads == 1 for library in _blas().lib_controllers):
         return nullcontext()
@@ -40,7 +41,7 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
     # Products of narrower matrices take longer on many threads than on one.
     if width >= 100 and effective_n_jobs(n_jobs) == 1:
         return nullcontext()
-    return _one_blas_thread()
+    return one_blas_thread()
 
 
 def at_most(n_jobs: int | None) -> AbstractContextManager:
@@ -71,7 +72,7 @@ def in_threads(
     # Once in each thread, with an iterable of slices, which begin at multiples of `step` however
     # many threads there are. BLAS has one thread, because its sums depend on how many it has.
     n = min(n_threads(), -(-size // step)) if threads_pay(n_values) else 1
-    with _one_blas_thread() if blas else nullcontext():
+    with one_blas_thread() if blas else nullcontext():
         if n == 1:
             work([slice(0, size)])
             return

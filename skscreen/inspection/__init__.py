@@ -1,6 +1,7 @@
 """Figures: Displays in scikit-learn's sense; Matplotlib is imported when something is drawn."""
 
 from skscreen.inspection.certified import CertifiedPathDisplay
+from skscreen.inspection.concepts import ConceptDisplay
 from skscreen.inspection.dimension import DimensionTestDisplay
 from skscreen.inspection.embedding import EmbeddingDisplay
 from skscreen.inspection.learned_space import LearnedSpaceDisplay
@@ -10,6 +11,7 @@ from skscreen.inspection.transitions import TransitionDisplay
 
 __all__ = [
     "CertifiedPathDisplay",
+    "ConceptDisplay",
     "DimensionTestDisplay",
     "EmbeddingDisplay",
     "LearnedSpaceDisplay",

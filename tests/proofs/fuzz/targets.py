@@ -4,6 +4,7 @@ import importlib
 
 from tests.proofs.fuzz import (
     answers,
+    concepts,
     embedding_tools,
     metric_learning,
     others,
@@ -15,6 +16,7 @@ from tests.proofs.fuzz.inputs import Inputs
 
 TARGETS = {
     **svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS,
+    **concepts.TARGETS,
     **embedding_tools.TARGETS, **sequences.TARGETS, **regression.TARGETS,
 }  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
@@ -26,6 +28,7 @@ COVERS = {
         "triplet_error", "procrustes_distance", "noise_ceiling",
         *(function.__name__ for function in others.measures_of_retrieval()),
     },
+    "ConceptEmbedding": {"ConceptEmbedding", "ConceptDisplay"},
     "embedding_dimension_test": {
         "embedding_dimension_test", "DimensionTestDisplay",
     },

@@ -1,0 +1,1 @@
+"""Sparse, non-negative dimensions of objects from choices among three."""

@@ -1,0 +1,1 @@
+"""What is minimised: the penalised likelihood of trials."""

@@ -1,0 +1,67 @@
+"""What a fit, or a fitted model, is given: answers as trials."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skscreen.answers.answers import Answers
+from skscreen.answers.given import given_answers, places_of
+from skscreen.concepts.problem.trials import Trials
+
+# Kinds of answers that choose one of several pairs. Arrays are trials of the odd one out.
+KINDS, ARRAYS = ("oddoneout", "triplets", "quadruplets"), ("oddoneout",)
+
+
+class Reading(NamedTuple):
+    """Answers of a fit."""
+
+    answers: Answers  # with all weights
+    trials: Trials  # by places among the compared objects
+    compared: np.ndarray  # (n_compared,): places of these among all objects
+    rows: np.ndarray  # (n_trials,): which rows of the answers the trials are
+
+
+def read(X: Any, y: Any, sample_weight: Any) -> Reading:
+    """Read answers to learn from; those of weight 0 and objects in no answer are left out."""
+    given = given_answers(X, y, kinds=KINDS, arrays=ARRAYS, name="answers")
+    answers, weights = given.answers, given.weights(sample_weight)
+    kept = weights
+    rows = np.arange(len(answers.rows)) if weights is None else np.flatnonzero(weights)
+    if weights is not None:
+        weights = weights[rows]
+        weights = None if np.all(weights == 1.0) else weights
+    shown = answers.rows[rows]
+    is_shown = np.zeros(len(answers.objects), dtype=bool)
+    is_shown[shown.ravel()] = True
+    places = np.cumsum(is_shown, dtype=np.int32) - np.int32(1)
+    compared = np.flatnonzero(is_shown)
+    trials = Trials(places[shown], weights, answers.kind == "oddoneout", len(compared))
+    return Reading(replace(answers, weights=kept), trials, compared, rows)
+
+
+class Asked(NamedTuple):
+    """Trials that a fitted model is asked about."""
+
+    rows: np.ndarray  # (n_rows, 3 or 4), by places among the objects of the fit
+    kind: str
+    weights: np.ndarray | None  # (n_rows,)
+
+
+def asked(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Asked:
+    """Return trials with the odd one last, as `y` or the answers say."""
+    given = given_answers(X, y, kinds=KINDS, arrays=ARRAYS, name="answers")
+    rows = places_of(given.answers, model.objects_, "answers")
+    return Asked(rows, given.answers.kind, given.weights(sample_weight))
+
+
+def asked_as_given(model: Any, X: Any) -> Asked:
+    """Return trials; those of an array in the order of its columns, none of which is said odd."""
+    if isinstance(X, Answers):
+        return asked(model, X)
+    n_rows = len(X) if hasattr(X, "__len__") else 0
+    given = given_answers(X, np.full(n_rows, 2), kinds=KINDS, arrays=ARRAYS, name="answers")
+    if given.kept is not None:
+        row = int(np.argmin(given.kept))
+        raise ValueError(f"answers must show three different objects, but row {row} does not.")
+    return Asked(places_of(given.answers, model.objects_, "answers"), "oddoneout", None)

@@ -1,0 +1,1 @@
+"""What is asked of dimensions: choices, errors, resampled trials, held-out trials."""

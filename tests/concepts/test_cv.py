@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import LeaveOneGroupOut, ShuffleSplit
+
+from skscreen import ConceptEmbedding, ConceptEmbeddingCV
+from skscreen.concepts.tools.held_out import as_good
+from skscreen.metrics import match_dimensions
+from tests.concept_cases import answer, draw_trials
+
+rng = np.random.default_rng(0)
+N, D = 30, 3
+TRUTH = np.repeat(2.5 * np.eye(D), N // D, axis=0)
+TRIALS = draw_trials(N, 3000, rng)
+ODD = answer(TRUTH, TRIALS, rng)
+PEOPLE = np.arange(len(TRIALS)) % 6
+SEARCH = ConceptEmbeddingCV(10, l1s=[1.0, 0.04, 0.01], n_init=2, random_state=0)
+
+
+def test_the_penalty_that_predicts_best():
+    model = clone(SEARCH).set_params(cv=3).fit(TRIALS, ODD)
+    assert model.l1s_.tolist() == [0.01, 0.04, 1.0]
+    assert model.test_log_likelihoods_.shape == model.n_dimensions_.shape == (3, 3)
+    means = model.test_log_likelihoods_.mean(axis=1)
+    assert model.best_index_ == np.argmax(means) and model.l1_ == model.l1s_[model.best_index_]
+    # Without a dimension all choices are as likely.
+    assert model.n_dimensions_[2].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(model.test_log_likelihoods_[2], -np.log(3.0))
+    assert model.test_scores_[2].tolist() == [0.0, 0.0, 0.0] and model.test_scores_[1].min() > 0.6
+    assert not model.as_good_[2] and model.as_good_[model.best_index_]
+    low, high = model.dimension_range_
+    shown = model.n_dimensions_[model.as_good_]
+    assert (low, high) == (shown.min(), shown.max())
+    assert (match_dimensions(TRUTH, model.embedding_).correlations > 0.95).all()
+
+
+def test_the_fit_is_that_with_the_chosen_penalty():
+    model = clone(SEARCH).fit(TRIALS, ODD)
+    seeds = np.random.RandomState(0)
+    seeds.randint(2**31 - 1)
+    plain = ConceptEmbedding(10, l1=model.l1_, n_init=2, random_state=0).fit(TRIALS, ODD)
+    np.testing.assert_array_equal(model.embedding_, plain.embedding_)
+    np.testing.assert_array_equal(model.standard_errors_, plain.standard_errors_)
+    assert model.l2_ == plain.l2_ and model.test_scores_.shape == (3, 1)
+
+
+def test_the_grid_is_around_the_law():
+    model = ConceptEmbeddingCV(4, l1s=3, n_init=1, max_iter=50, random_state=0)
+    model.fit(TRIALS[:500], ODD[:500])
+    law = 0.224 * np.sqrt(N / 500)
+    np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.6, 1.6, 3))
+
+
+def test_participants_are_held_out_together():
+    model = clone(SEARCH).set_params(cv=LeaveOneGroupOut())
+    model.fit(TRIALS, ODD, groups=PEOPLE)
+    assert model.test_scores_.shape == (3, 6)
+    for cv in (2, None):
+        by_people = clone(SEARCH).set_params(cv=cv).fit(TRIALS, ODD, groups=PEOPLE)
+        by_trials = clone(SEARCH).set_params(cv=cv).fit(TRIALS, ODD)
+        assert not np.array_equal(by_people.test_scores_, by_trials.test_scores_)
+    with pytest.raises(ValueError, match=r"^groups must"):
+        model.fit(TRIALS, ODD, groups=PEOPLE[:5])
+
+
+def test_weights_count_in_held_out_trials():
+    weights = np.where(np.arange(len(TRIALS)) % 2 == 0, 2.0, 0.0)
+    cv = ShuffleSplit(1, test_size=0.3, random_state=0)
+    model = clone(SEARCH).set_params(cv=cv).fit(TRIALS, ODD, weights)
+    kept = weights > 0.0
+    train, test = next(cv.split(TRIALS))
+    half = [part[kept[part]] // 2 for part in (train, test)]
+    other = clone(SEARCH).set_params(cv=[half]).fit(TRIALS[kept], ODD[kept], weights[kept])
+    np.testing.assert_allclose(model.test_log_likelihoods_, other.test_log_likelihoods_, atol=1e-3)
+    with pytest.raises(ValueError, match=r"^cv must"):
+        clone(SEARCH).set_params(cv=[(half[0], [1, 3])]).fit(TRIALS, ODD, weights)
+
+
+def test_the_same_in_threads():
+    one, two = (clone(SEARCH).set_params(cv=2, n_jobs=n_jobs).fit(TRIALS, ODD) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.test_log_likelihoods_, two.test_log_likelihoods_)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+
+
+def test_as_good_up_to_the_error_of_the_difference():
+    draws = np.random.default_rng(1)
+    best = draws.normal(size=400)
+    noise = draws.normal(size=400)
+    log_p = np.stack([best, best - 0.01 + noise - noise.mean(), best - 0.5])
+    every = np.arange(400)
+    assert as_good(log_p, np.ones(400), every, 0).tolist() == [True, True, False]
+    difference = best - log_p[1]
+    error = difference.std() / np.sqrt(400)
+    shifted = np.stack([best, log_p[1] + difference.mean() - 1.01 * error])
+    assert as_good(shifted, np.ones(400), every, 0).tolist() == [True, False]
+
+
+def test_wrong_grids_and_folds():
+    for l1s in ([], [0.0], [np.nan]):
+        with pytest.raises(ValueError, match=r"^l1s must"):
+            clone(SEARCH).set_params(l1s=l1s).fit(TRIALS, ODD)
+    with pytest.raises(ValueError, match=r"^cv must"):
+        clone(SEARCH).set_params(cv=iter([])).fit(TRIALS, ODD)
