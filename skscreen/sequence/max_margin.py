@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -11,19 +10,18 @@ from sklearn.utils._param_validation import StrOptions
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.pragam.bundle import bmrm
-from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.iterates import Iterate, certify
 from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.risk import ChainRisk
 from skscreen.sequence.solvers.auto import automatic
 from skscreen.sequence.solvers.entropic_gap import entropic_gap
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
 from skscreen.sequence.solvers.smoothing import smoothing
 
 # Most iterations by default; BMRM keeps a plane for each.
-LIMITS = {"auto": 10_000, "frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000,
-          "bmrm": 1_000, "smoothing": 10_000}  # fmt: skip
+LIMITS = {
+    "auto": 10_000, "frank-wolfe": 10_000, "smoothing": 10_000, "pragam": 10_000, "bmrm": 1_000
+}  # fmt: skip
 
 
 class MaxMarginChain(LinearChain):
@@ -52,14 +50,13 @@ class MaxMarginChain(LinearChain):
     C : float, default=1.0
         Weight of the losses, > 0.
     solver : str, default="auto"
-        One of "auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean" and "bmrm".
+        One of "auto", "frank-wolfe", "smoothing", "pragam" and "bmrm".
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
         it is by far the fastest for text and for standardised columns. "smoothing" is L-BFGS on
         smoothed losses, for columns of large numbers, as pixels or time stamps. "auto" uses
         Frank-Wolfe; it switches to smoothing if columns differ in scale or progress is slow.
         "pragam" is Nesterov's excessive gap technique with the entropy as prox function; it stores
-        no labellings, and its rate is guaranteed. "pragam-euclidean" is the same with projections
-        onto marginals, as first published; it is slow. "bmrm" is a cutting-plane method.
+        no labellings, and its rate is guaranteed. "bmrm" is a cutting-plane method.
     fit_intercept : bool, default=True
         Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
         0.
@@ -214,9 +211,4 @@ class MaxMarginChain(LinearChain):
             return run(chains, self.tol, seed, limit)
         if self.solver == "smoothing":
             return smoothing(chains, self.tol, limit)
-        if self.solver == "pragam":
-            return entropic_gap(chains)
-        if self.solver == "bmrm":
-            return bmrm(chains)
-        # On badly scaled data the weights of uniform marginals are worse than zero.
-        return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))
+        return entropic_gap(chains) if self.solver == "pragam" else bmrm(chains)

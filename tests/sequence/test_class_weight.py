@@ -18,7 +18,7 @@ from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import check_sequences
 from skscreen.sequence.likelihood import WeightedLogLoss
 
-SOLVERS = ["frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"]
+SOLVERS = ["frank-wolfe", "smoothing", "pragam", "bmrm"]
 COSTS = {"x": 3.0, "y": 0.5, "z": 1.0}
 
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from skscreen import ChainCRF, MaxMarginChain, SequenceTransformer
 from tests.awkward_data import UNEVEN
 
-SOLVERS = ["frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"]
+SOLVERS = ["frank-wolfe", "smoothing", "pragam", "bmrm"]
 
 
 @pytest.mark.slow

@@ -2,9 +2,7 @@
 #include "sequence/chains.hpp"
 
 #include "core/bindings.hpp"
-#include "sequence/cliques.hpp"
 #include "sequence/frank_wolfe.hpp"
-#include "sequence/projection.hpp"
 #include "sequence/weighted.hpp"
 
 using namespace skscreen;
@@ -33,11 +31,6 @@ void bind(nb::module_& m) {
   m.def("best_labels", &best_labels, ReleaseGIL());
   m.def("expectations", &expectations, ReleaseGIL());
   m.def("weighted_likelihoods", &weighted_likelihoods, ReleaseGIL());
-  m.def("clique_gains", &clique_gains, ReleaseGIL());
-  m.def("collect", &collect, ReleaseGIL());
-  m.def("best_sums", &best_sums, ReleaseGIL());
-  m.def("project_chains", &project_chains, ReleaseGIL());
-  m.def("make_consistent", &ChainProjection::make_consistent, ReleaseGIL());
   m.def(
       "sweep",
       [](const Task& task, const Cache& cache, Matrix<double> W, Matrix<double> E,

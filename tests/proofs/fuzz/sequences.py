@@ -17,7 +17,7 @@ from tests.proofs.fuzz.inputs import Inputs, dress
 def fuzz_max_margin(inputs: Inputs) -> None:
     valid = {
         "C": (1.0, 1e-12, 1e3, 1e300), "fit_intercept": (True, False),
-        "solver": ("auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"),
+        "solver": ("auto", "frank-wolfe", "smoothing", "pragam", "bmrm"),
         "fit_start_end": (False, True), "class_weight": (None, "balanced"),
         "tol": (1e-3, 1e-12, 1e300), "max_iter": (300, 1), "verbose": (0,),
         "random_state": (None, 3),
