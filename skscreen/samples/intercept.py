@@ -24,6 +24,12 @@ Kinks are y_i (t_i - m_i), the level is the sum of C_i where y_i = +1: see
 `_compiled/samples/intercept.hpp`.
 """
 
+best_intercept_end = samples.best_intercept_end
+"""The same with a side, -1 or 1, of which the end is returned."""
+
+balancing_intercept = samples.balancing_intercept
+"""(kinks (m,), sizes (m,), y (m,), side) -> one of `balancing_intercepts`, of m > 0 samples."""
+
 
 def balancing_intercepts(
     kinks: np.ndarray, sizes: np.ndarray, y: np.ndarray
@@ -31,7 +37,7 @@ def balancing_intercepts(
     """Return the same for losses with shifts, sizes (m,) = 1 / shift > 0, and without caps."""
     if kinks.size == 0:
         return 0.0, 0.0
-    low, high = (samples.balancing_intercept(kinks, sizes, y, side) for side in (1.0, -1.0))
+    low, high = (balancing_intercept(kinks, sizes, y, side) for side in (1.0, -1.0))
     return low, high
 
 
@@ -40,16 +46,16 @@ def bounds_with_intercept(
     upper: np.ndarray,
     y: np.ndarray,
     thresholds: np.ndarray | float,
-    ends: Callable[[np.ndarray], tuple[float, float]],
+    end: Callable[[np.ndarray, float], float],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds (m,) on all <z_i, w*> into bounds on the margins at every optimal intercept."""
-    # For a part of the samples: at one of these intercepts, which is as good. `ends` returns the
-    # interval of best intercepts for kinks, and rises in each. Bounds are NaN where nothing is
-    # known about a ball without a finite radius.
+    # For a part of the samples: at one of these intercepts, which is as good. `end` returns the
+    # lower (side -1) or upper end of the interval of best intercepts for kinks, and rises in each.
+    # Bounds are NaN where nothing is known about a ball without a finite radius.
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
     kinks = y * (thresholds - lower), y * (thresholds - upper)
-    smallest, largest = ends(np.minimum(*kinks))[0], ends(np.maximum(*kinks))[1]
+    smallest, largest = end(np.minimum(*kinks), -1.0), end(np.maximum(*kinks), 1.0)
     moves = y * smallest, y * largest
     # Rounding error of a margin with an intercept, in addition to that of its bounds.
     rounding = 8.0 * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))

@@ -114,6 +114,13 @@ class Box(NamedTuple):
             sums = sums - rest
         return Box(target, low, high, self.free, shifts, sums, group)
 
+    def held(self, at_zero: np.ndarray, at_cap: np.ndarray) -> "Box":
+        """Return the problem in which some samples stay at zero and others at their caps."""
+        ends = np.where(self.high > 0.0, self.high, self.low)
+        low, high = np.where(at_cap, ends, self.low), np.where(at_cap, ends, self.high)
+        low[at_zero] = high[at_zero] = 0.0
+        return self._replace(low=low, high=high)
+
     def sums_of(self, beta: np.ndarray) -> np.ndarray:
         """Return the sum of beta in each group."""
         if not self.group.size:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -19,7 +20,7 @@ from skscreen.samples.targets import Targets
 from skscreen.svm.estimator import BaseSVM, fitted
 from skscreen.svm.l1.path import L1Paths, l1_model
 from skscreen.svm.linear_svc import ScreenedLinearSVC
-from skscreen.svm.paths import Paths, solved_grid, solved_within
+from skscreen.svm.paths import Paths, shares_ahead, solved_grid, solved_within
 from skscreen.svm.problem import TrainingSet, build
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.svc import ScreenedSVC
@@ -107,10 +108,18 @@ class PathOverC(PathResult):
         """Share of all samples that were proven to be at a bound at the end."""
         return np.array([solution.screening_rate() for solution in self.solutions])
 
-    @property
+    @cached_property
     def path_rates(self) -> np.ndarray:
-        """The same before the first step, by the solution at the previous C."""
-        return np.array([solution.screening_rate("path") for solution in self.solutions])
+        """The same before the first step, by the solution at the previous C.
+
+        Where that would take longer than it saves, as with kernels, nothing is decided before the
+        first step unless `screening` names a test. Then this is computed when it is first asked
+        for, with kernel values of all samples, and shows what could have been decided.
+        """
+        rates = np.array([solution.screening_rate("path") for solution in self.solutions])
+        if rates.any() or not self.rates.any() or self.model.screening is not True:
+            return rates
+        return shares_ahead(self.model, self.data, self.solutions)
 
     @property
     def screening_history(self) -> np.ndarray:

@@ -32,7 +32,7 @@ Samples = LinearSamples | KernelSamples
 Solve = Callable[..., SampleSolution]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Known:
     """A point known for one C: alpha and margins (n,), see `SampleSolution`, and decisions (n,)."""
 
@@ -43,12 +43,13 @@ class _Known:
     rounding: float = 0.0
     apart: float = 0.0
     codes: np.ndarray | None = None
+    reference: Reference | None = None  # made when first asked for
 
 
 class SamplePathSolver:
     """Solves for one C after the other, each from the solution before, which is screened with.
 
-    Losses are those at C = 1. `screening` is a name of `rules.BOUNDS` or None; a `free` intercept
+    Losses are those at C = 1. `screening` is a name of `rules.BOUNDS` or empty; a `free` intercept
     is unpenalised, and then sum y_i alpha_i = 0.
     """
 
@@ -57,7 +58,7 @@ class SamplePathSolver:
         samples: Samples,
         losses: SampleLosses,
         solve: Solve,
-        screening: str | None,
+        screening: str,
         *,
         free: bool = False,
         max_iter: int | None = None,
@@ -66,7 +67,7 @@ class SamplePathSolver:
         self._weights = self._losses.caps
         self._solve, self._max_iter = solve, math.inf if max_iter is None else max_iter
         # The gap balls of points at the new C screen in any case but this.
-        self._screens, self._bound = screening is not None, BOUNDS.get(screening or "gap")
+        self._screens, self._bound = screening != "", BOUNDS.get(screening or "gap")
         self._signs, self._on_path = samples.y if free else None, False
         self._known: list[_Known] = []
 
@@ -93,14 +94,17 @@ class SamplePathSolver:
             margins = self.samples.q_dot(inside)
         self._known.append(_Known(C, inside, margins))
 
-    def _reference(self, known: _Known, losses: SampleLosses) -> Reference:
-        norms, signs, b = self.samples.norms, self._signs, known.b
-        if b is None:
-            b = HingeTerms(losses, signs).best_intercept(known.margins)
-        return reference(
-            norms, known.margins, known.alpha, losses, signs, b, rounding=known.rounding,
-            apart=known.apart,
-        )  # fmt: skip
+    def _reference(self, known: _Known) -> Reference:
+        if known.reference is None:
+            losses, norms, signs = self._losses.at(known.C), self.samples.norms, self._signs
+            b = known.b
+            if b is None:
+                b = HingeTerms(losses, signs).best_intercept(known.margins)
+            known.reference = reference(
+                norms, known.margins, known.alpha, losses, signs, b, rounding=known.rounding,
+                apart=known.apart,
+            )  # fmt: skip
+        return known.reference
 
     def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
         """Solve for one C, from dual variables `start` or from the solution for another C."""
@@ -122,15 +126,16 @@ class SamplePathSolver:
         with blas_threads_for(self.samples.width):
             solution = self._solved(losses, start, margins, codes, tol)
             history += after_steps(solution.history, 0, lam=1.0 / C)
-            if any(event.where == "repair" for event in solution.history):
-                codes = None
             decided = codes is not None and codes.any()
             if not solution.converged and decided and solution.n_iter < self._max_iter:
                 # Decisions are proven; if rounding errors have led to a wrong one all the same,
                 # only a solve without them can confirm the full problem.
                 before, codes = solution.n_iter, None
+                # A point far off is a worse start than none.
+                far = solution.certificate.gap > solution.certificate.primal
+                start = None if far else solution.alpha
                 event = ScreeningEvent("repair", 1.0 / C, before, 0, 0, self.samples.n, 0)
-                solution = self._solved(losses, solution.alpha, None, None, tol, before)
+                solution = self._solved(losses, start, None, None, tol, before)
                 history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
                 solution = replace(solution, n_iter=solution.n_iter + before)
         if losses.lost is not None:
@@ -153,10 +158,9 @@ class SamplePathSolver:
         (known,) = self._known
         if not self._screens:
             return solution
-        began, losses = time.perf_counter(), self._losses.at(known.C)
-        last = self._reference(known, losses)
+        began, last = time.perf_counter(), self._reference(known)
         extremes = ball_test(gap_ball(last), last.norms)
-        codes = HingeTerms(losses, self._signs).decide(extremes, known.codes)
+        codes = HingeTerms(last.losses, self._signs).decide(extremes, known.codes)
         seconds = time.perf_counter() - began
         event = screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / known.C)
         history, seconds = (*solution.history, event), solution.seconds + seconds
@@ -253,7 +257,7 @@ class SamplePathSolver:
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
         margins, alpha = C * self._begins.margins, C * self._begins.alpha
-        exact = self._reference(_Known(C, alpha, margins, 0.0), losses)
+        exact = self._reference(_Known(C, alpha, margins, 0.0))
         primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
         w = self.samples.combine(alpha) if isinstance(self.samples, LinearSamples) else None
         return SampleSolution(
@@ -274,15 +278,9 @@ class SamplePathSolver:
         codes = None
         if self._bound is not None:
             if between:
-                known, rho = self._reference(_Known(C, start, margins), losses), 1.0
-                extremes = ball_test(gap_ball(known), known.norms)
+                codes = self._decided(_Known(C, start, margins), C, self._bound)
             else:
-                known = self._reference(nearest, self._losses.at(nearest.C))
-                rho = C / nearest.C
-                extremes = self._test(self._bound, known, rho)
-            codes = HingeTerms(losses, self._signs).decide(extremes)
-            if self._signs is not None:
-                codes = decide(*compare_at(known, rho, self.samples), codes, losses)
+                codes = self._decided(nearest, C, self._bound)
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, losses.caps, start))
             margins = margins + self.samples.q_dot(moved - start)
             start = moved
@@ -291,6 +289,26 @@ class SamplePathSolver:
         # Solvers take margins with such errors for exact ones.
         exact = nearest.rounding <= 32.0 * EPS * float(nearest.alpha @ self.samples.norms)
         return start, margins if exact else None, codes
+
+    def _decided(self, known: _Known, C: float, bound: Bound) -> np.ndarray:
+        """Return what a point of some C decides for another C, or for its own."""
+        reference, rho, losses = self._reference(known), C / known.C, self._losses.at(C)
+        if rho == 1.0:
+            extremes = ball_test(gap_ball(reference), reference.norms)
+        else:
+            extremes = self._test(bound, reference, rho)
+        codes = HingeTerms(losses, self._signs).decide(extremes)
+        if self._signs is None:
+            return codes
+        return decide(*compare_at(reference, rho, self.samples), codes, losses)
+
+    def decided_ahead(self, C: float, alpha: np.ndarray, b: float, ahead: float) -> int:
+        """Return how many samples the solution for C, with intercept b, decides for another C."""
+        if self._bound is None or ahead <= self.C_min:
+            return 0
+        self._on_path = True
+        known = _Known(C, alpha, self.samples.q_dot(alpha), b if self._signs is not None else 0.0)
+        return int(np.count_nonzero(self._decided(known, ahead, self._bound)))
 
     def _scaled(self, known: _Known, C: float, caps: np.ndarray):
         """Return C / C0 times a point, with variables at their bound kept exactly there.
@@ -324,8 +342,8 @@ class SamplePathSolver:
         if not self._on_path or self._losses.smooth:
             bound = one_ball
 
-        def products(target: np.ndarray) -> tuple[np.ndarray, float]:
-            return self.samples.q_dot(target), float(target @ self.samples.norms)
+        def products(step: np.ndarray) -> tuple[np.ndarray, float]:
+            return self.samples.q_dot(step), float(np.abs(step) @ self.samples.norms)
 
         return bound(known, rho, products)
 

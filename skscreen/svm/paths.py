@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import solve_path
 from skscreen.svm.estimator import warn_of_flaws
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
-from skscreen.svm.problem import SVMProblem
+from skscreen.svm.problem import SVMProblem, TrainingSet, fit_of, settings_of
+from skscreen.svm.screening.rules import BEST
 from skscreen.svm.solvers.solution import SampleSolution, weights_of
 
 
@@ -146,6 +148,21 @@ def solved_within(model: Any, paths: Paths, eps: float, C_max: float, callbacks:
     """Return the finished solutions of a path with `eps`, and warn of flaws."""
     steps = _eps_steps(paths, eps, C_max, model.tol)
     return _solved(model, ((paths.finish(each), done) for each, done in steps), None, callbacks)
+
+
+def shares_ahead(model: Any, data: TrainingSet, solutions: Sequence) -> np.ndarray:
+    """Return the share of samples that each solution of a path decides for the C after its own."""
+    settings = replace(settings_of(model, None), screening=BEST)
+    fit = fit_of(model, data.division, data.kernel, settings, "eps")
+    with at_most(model.n_jobs):
+        problem = SVMProblem(data, settings, fit)
+        counts = np.zeros(len(solutions))
+        for k in range(data.division.n_problems):
+            solver, b = problem.path_solver(k), data.division.shift
+            path = [solution.problems[k] for solution in solutions]
+            for i, (found, after) in enumerate(pairwise(path)):
+                counts[i + 1] += solver.decided_ahead(found.C, found.alpha, found.b - b, after.C)
+    return counts / data.division.n_variables
 
 
 def _solved(model, steps: Iterator[tuple], total: int | None, callbacks) -> tuple:

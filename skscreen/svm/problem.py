@@ -37,7 +37,6 @@ from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
 from skscreen.svm.sample_set import SampleSet, Settings
-from skscreen.svm.screening.rules import BEST
 from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
@@ -297,7 +296,7 @@ def fit_of(
         is_definite=kernel.is_definite, regression=regression,
         one_vs_one=isinstance(division, OneVsOne), joint=model.multi_class == "crammer_singer",
         penalty=model.penalty, plan=plan, limited=settings.max_iter is not None,
-        screening=settings.screening is not None, solver=settings.solver,
+        screening=settings.screening, solver=settings.solver,
         indefinite=settings.indefinite, cache_size=settings.cache_size,
     )  # fmt: skip
 
@@ -401,7 +400,7 @@ def settings_of(model: Any, store: Store | None) -> Settings:
         loss=model.loss,
         bias=bias,
         free=free,
-        screening={True: BEST, False: None}.get(model.screening, model.screening),
+        screening={True: "best", False: ""}.get(model.screening, model.screening),
         # Other kernels have one.
         solver=model.solver if model.kernel == "linear" else "auto",
         max_iter=None if model.max_iter == -1 else model.max_iter,

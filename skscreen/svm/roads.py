@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
+from skscreen.svm.screening.rules import BEST
 
 # What is asked for: one C; one C without any loss; a grid of values of C; a path of values chosen
 # by solutions; or bounds on all solutions of a range. The last two need the margins of solutions.
@@ -67,7 +68,7 @@ class Fit:
     shared: bool = False  # other fits use the same kernel values
     stored: bool = False  # solutions start those for other C
     limited: bool = False  # the number of steps, by the user
-    screening: bool = True
+    screening: str = "best"  # a test of `rules.BOUNDS`; "best" for what pays, "" for none
     solver: str = "auto"
     indefinite: str = "error"
     cache_size: float = 1000.0  # megabytes
@@ -96,7 +97,9 @@ class Road:
     double: bool = False
     # Margins are in double precision at the end, as starts and bounds for other C need them.
     exact: bool = False
-    screens: bool = False
+    # The test by the solution for another C, of `rules.BOUNDS`: "gap" for none but that by its own
+    # gap; "" for no screening.
+    screens: str = ""
     # One call solves all problems, or they share what is computed for it.
     together: bool = False
     # Solutions are kept in the store of the user.
@@ -141,7 +144,7 @@ def road(fit: Fit, facts: Facts) -> Road:
     if fit.joint:
         return Road("Crammer-Singer", "rows", double=True, together=True)
     if fit.penalty == "l1":
-        return Road("L1", "rows", double=True, screens=True)
+        return Road("L1", "rows", double=True, screens="gap")
     pairs = _by_pairs(fit, facts)
     if pairs is not None:
         return pairs
@@ -149,8 +152,8 @@ def road(fit: Fit, facts: Facts) -> Road:
         together = _is_together(fit, facts)
         solver: Solver = "rows together" if together else "rows"
         return Road(
-            solver, "rows", double=True, exact=True, screens=fit.screening, together=together,
-            stores=fit.stored,
+            solver, "rows", double=True, exact=True, together=together, stores=fit.stored,
+            screens=BEST if fit.screening == "best" else fit.screening,
         )  # fmt: skip
     return _by_kernel(fit, facts)
 
@@ -205,7 +208,8 @@ def _by_kernel(fit: Fit, facts: Facts) -> Road:
         "tiles" if in_tiles else "matrix",
         double=not in_single,
         exact=fit.plan != "one C" or not is_alone,
-        screens=fit.screening,
+        # Where a solve takes milliseconds, what is decided before it costs more than it saves.
+        screens="gap" if fit.screening == "best" else fit.screening,
         stores=fit.stored,
         otherwise="" if fit.is_definite else _otherwise(fit),
     )

@@ -37,7 +37,7 @@ class Settings:
     loss: str
     bias: float
     free: bool
-    screening: str | None
+    screening: str
     solver: str
     max_iter: int | None
     cache_size: float
@@ -170,13 +170,14 @@ class SampleSet:
         `spent` are steps for one value of C that others have taken already.
         """
         settings, road = self.settings, self.road
-        how: dict[str, Any] = {"free": settings.free, "screening": road.screens}
+        how: dict[str, Any] = {"free": settings.free}
         samples: Samples
         solve: Solve
         if road.values == "rows":
             rows = self._linear_samples
             samples = rows.twice() if signs is None else rows.signed(signs)
             how |= {"random_state": settings.random_state, "solver": settings.solver}
+            how["screening"] = road.screens != ""
             solve = partial(solve_linear, **how)
         elif (gram := self._gram) is None:
             return self._uncertified(signs, losses)
@@ -189,7 +190,7 @@ class SampleSet:
             solve = partial(solve_kernel, double=road.double, exact=road.exact, **how)
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
-            samples, losses, solve, settings.screening, free=settings.free, max_iter=max_iter
+            samples, losses, solve, road.screens, free=settings.free, max_iter=max_iter
         )
         # A shift is taken once.
         if road.otherwise == "LIBSVM":

@@ -58,8 +58,9 @@ class ScreenedSVC(BaseSVC):
         B > 0; the larger, the weaker the penalty on b. Not used by a free intercept.
     screening : bool or {"intersection", "ball1", "ball2", "gap"}, default=True
         Whether samples are dropped, and which bounds prove that they can be; the solution does not
-        depend on it. True is the best known, "intersection". "gap" uses the duality gap during the
-        solve. The others also use the solution at another C, if a path or `store` provides one: it
+        depend on it. True is what pays: "intersection" for the linear kernel, "gap" for others.
+        "gap" uses the duality gap at the end of the solve, and with rows during it. The others also
+        use the solution at another C, if a path or `store` provides one: it
         bounds the margins within the ball of the scaled solution ("ball1"), the ball of dual
         variables that its margins suggest ("ball2"), or the intersection of both ("intersection"),
         which decides most. These are the tests BT1, BT2 and IT of the paper. With `store`, and for

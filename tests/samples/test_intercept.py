@@ -14,7 +14,12 @@ from svm_reference import best_intercepts as by_trying_all
 from svm_reference import free_gap, free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
-from skscreen.samples.intercept import balanced_target, best_intercepts, bounds_with_intercept
+from skscreen.samples.intercept import (
+    balanced_target,
+    best_intercept_end,
+    best_intercepts,
+    bounds_with_intercept,
+)
 from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import (
     SampleBall,
@@ -61,17 +66,17 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     rng, level = np.random.default_rng(seed), caps[y > 0.0].sum()
     widths = rng.exponential(size=(2, y.size)) * rng.choice([0.0, 0.1, 1.0, 5.0])
 
-    def ends(kinks):
-        return best_intercepts(kinks, caps, level)
+    def end(kinks, side):
+        return best_intercept_end(kinks, caps, level, side)
 
-    lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, 1.0, ends)
+    lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, 1.0, end)
     for b in by_trying_all(margins, caps, y):
         assert np.all(lower <= margins + y * b + 1e-12)
         assert np.all(upper >= margins + y * b - 1e-12)
     # Another intercept in the margins is no other problem.
     shift = rng.normal() * y
     moved = bounds_with_intercept(
-        margins - widths[0] + shift, margins + widths[1] + shift, y, 1.0, ends
+        margins - widths[0] + shift, margins + widths[1] + shift, y, 1.0, end
     )
     assert_allclose(moved, (lower, upper), atol=1e-12)
 

@@ -235,7 +235,6 @@ def test_screening_changes_nothing_but_the_history(screening):
             for name in ("coordinate-descent", "second-order")
         ),
         {"intercept": "free", "kernel": "linear"},
-        {"loss": "squared_hinge", "tol": 1e-9},
     ],
     ids=str,
 )

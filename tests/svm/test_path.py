@@ -300,17 +300,20 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
         svc_path(X, y, Cs=GRID, kernel="linear", intercept="penalised")
 
 
-def test_a_contradicted_decision_is_taken_back(monkeypatch):
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("code", [1, 2])
+def test_a_contradicted_decision_is_taken_back(monkeypatch, kernel, code):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
 
     class Wrong(HingeTerms):
         def decide(self, extremes, codes=None):
             found = np.zeros(self.losses.caps.size, dtype=np.int8)
-            found[:40] = 1
+            found[:40] = code
             return found
 
     monkeypatch.setattr(path_solver, "HingeTerms", Wrong)
-    path = svc_path(X, y, Cs=[0.01, 0.02], kernel="linear", intercept="penalised")
+    options = {"kernel": kernel, "intercept": "penalised", "screening": "ball1"}
+    path = svc_path(X, y, Cs=[0.01, 50.0], **options)
     assert "repair" in path.screening_history["where"]
     assert np.all(path.converged)
 

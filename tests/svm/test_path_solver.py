@@ -41,7 +41,7 @@ def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
     def dual(alpha):
         return alpha.sum() - 0.5 * alpha @ samples.q_dot(alpha)
 
-    solver = SamplePathSolver(samples, hinge(np.ones(30)), solve, None)
+    solver = SamplePathSolver(samples, hinge(np.ones(30)), solve, "")
     C = 0.05
     before = solver.solve(C, 1e-9).alpha
     assert 0 < np.count_nonzero(before == C) < 0.5 * np.count_nonzero(before)

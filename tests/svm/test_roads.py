@@ -20,13 +20,12 @@ GIVEN = replace(TWO, kernel="precomputed", is_definite=False)
 
 LARGE, HUGE = {"classes": (1500, 1500)}, {"classes": (10_000, 10_000)}
 
-ROWS = {"double": True, "screens": True}
-MATRIX = Road("working sets", "matrix", exact=True, **ROWS)
+MATRIX = Road("working sets", "matrix", double=True, exact=True, screens="gap")
 ALONE = replace(MATRIX, exact=False)
-TILES = Road("levels", "tiles", screens=True)
+TILES = Road("levels", "tiles", screens="gap")
 FEW = Road("class pairs", "few", double=True, together=True)
 BLOCKS = Road("class pairs", "class blocks", together=True)
-LINEAR = Road("rows", "rows", exact=True, **ROWS)
+LINEAR = Road("rows", "rows", double=True, exact=True, screens="intersection")
 TOGETHER = replace(LINEAR, solver="rows together", together=True)
 
 
@@ -68,7 +67,8 @@ TABLE = [
     ("small cache", TWO, {**LARGE, "cache_size": 1.0}, {"is_wide": False}, TILES),
     ("huge values", TWO, HUGE, {"largest": 1e38, "is_wide": False},
      replace(ALONE, values="tiles")),
-    ("no screening", TWO, {**LARGE, "screening": False}, {}, replace(TILES, screens=False)),
+    ("no screening", TWO, {**LARGE, "screening": ""}, {}, replace(TILES, screens="")),
+    ("another test", TWO, {**LARGE, "screening": "ball1"}, {}, replace(TILES, screens="ball1")),
     ("classes against the rest", replace(PAIRS, one_vs_one=False), {"classes": (2000, 900, 800)},
      {}, MATRIX),
     # Regressions: two of one matrix in a search, none on a path of many samples.
@@ -93,7 +93,7 @@ TABLE = [
     ("rows", LINES, {}, {}, LINEAR),
     ("rows on a path", LINES, {"plan": "eps"}, {}, LINEAR),
     ("rows of a store", LINES, {"stored": True}, {}, replace(LINEAR, stores=True)),
-    ("rows, no screening", LINES, {"screening": False}, {}, replace(LINEAR, screens=False)),
+    ("rows, no screening", LINES, {"screening": ""}, {}, replace(LINEAR, screens="")),
     ("pairs of a few rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True}, {}, FEW),
     ("pairs of more rows", LINES, {"classes": (300, 150, 90), "one_vs_one": True}, {}, LINEAR),
     ("pairs of huge rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True},
@@ -106,7 +106,7 @@ TABLE = [
     ("classes on a path", REST, {"plan": "grid"}, {}, LINEAR),
     ("joint", REST, {"joint": True}, {},
      Road("Crammer-Singer", "rows", double=True, together=True)),
-    ("features", REST, {"penalty": "l1"}, {}, Road("L1", "rows", **ROWS)),
+    ("features", REST, {"penalty": "l1"}, {}, Road("L1", "rows", double=True, screens="gap")),
 ]  # fmt: skip
 
 
@@ -163,3 +163,17 @@ def test_a_path_of_regressions_proves_as_much_with_more_samples():
         svr_path(X[:n], y[:n], Cs=[0.1, 1.0, 10.0], gamma=0.3, tol=1e-6).rates for n in (1900, 2400)
     )
     assert np.all(many > few - 0.05) and few.min() > 0.3
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"loss": "squared_hinge"}])
+def test_what_could_have_been_decided_ahead_is_told_when_asked_for(options):
+    X, y = drawn(300)
+    y = (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
+    Cs = np.geomspace(1.0, 1.5, 4)
+    path = svc_path(X, y, Cs=Cs, **options)
+    asked = svc_path(X, y, Cs=Cs, screening="intersection", **options)
+    np.testing.assert_allclose(path.path_rates, asked.path_rates, atol=0.03)
+    assert path.path_rates[0] == 0.0 and path.path_rates[1:].min() > 0.1
+    assert "path" not in path.screening_history["where"]
+    np.testing.assert_allclose(path.rates, asked.rates, atol=0.03)
+    assert not svc_path(X, y, Cs=Cs, screening="gap", **options).path_rates.any()

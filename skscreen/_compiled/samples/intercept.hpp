@@ -66,20 +66,26 @@ inline double weighted_quantile(Array<const double> values, Array<const double> 
   return select_quantile({v.get(), n}, {u.get(), n}, level);
 }
 
-// The ends of the interval of best intercepts for kinks y_i (t_i - m_i) with caps C_i; 0 without
-// any.
+// An end, the lower (side -1) or the upper one (side 1), of the interval of best intercepts for
+// kinks y_i (t_i - m_i) with caps C_i; 0 without any.
 //
 // The level is the sum of C_i where y_i = +1; for a part of the samples, plus that of beta over
 // those left out. The interval is wider where rounding errors leave the place of the quantile open.
-inline std::pair<double, double> best_intercepts(Array<const double> kinks,
-                                                 Array<const double> caps, double level) {
+inline double best_intercept_end(Array<const double> kinks, Array<const double> caps, double level,
+                                 double side) {
   expects_sizes(kinks.size, "caps", caps);
-  if (kinks.size == 0) return {0.0, 0.0};
+  if (kinks.size == 0) return 0.0;
   double size = std::abs(level);
   for (int64_t k = 0; k < caps.size; ++k) size += caps[k];
   const double slack = SUMMED * EPS * kinks.size * size;
-  return {weighted_quantile(kinks, caps, level - slack),
-          weighted_quantile(kinks, caps, std::nextafter(level + slack, INF))};
+  const double place = side < 0.0 ? level - slack : std::nextafter(level + slack, INF);
+  return weighted_quantile(kinks, caps, place);
+}
+
+inline std::pair<double, double> best_intercepts(Array<const double> kinks,
+                                                 Array<const double> caps, double level) {
+  return {best_intercept_end(kinks, caps, level, -1.0),
+          best_intercept_end(kinks, caps, level, 1.0)};
 }
 
 // The end of the interval round b where all dual variables are 0; b without an end.

@@ -111,9 +111,9 @@ def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> 
     # The dual variables that belong to w of a smooth loss are those of BT1.
     bound = (None if known.losses.smooth else BOUNDS[tests]) or one_ball
 
-    def products(target: np.ndarray) -> tuple[np.ndarray, float]:
-        error = units(samples, target) * float(known.norms @ target) + rho * known.shift
-        return samples.q_dot(target), error / (SLACK * EPS)
+    def products(step: np.ndarray) -> tuple[np.ndarray, float]:
+        error = units(samples, step) * float(known.norms @ np.abs(step)) + rho * known.shift
+        return samples.q_dot(step), error / (SLACK * EPS)
 
     return bound(known, rho, products)
 

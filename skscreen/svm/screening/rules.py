@@ -71,8 +71,9 @@ def one_ball(reference: Reference, rho: float, products: Products) -> Extremes:
 
 def _pencil(reference: Reference, rho: float, products: Products) -> Segment:
     target = intersection_target(reference, rho)
-    margins, summed = products(target)
-    return segment(reference, rho, target, margins - rho * reference.margins, summed)
+    # Most variables are at bounds and stay there.
+    difference, summed = products(target - rho * reference.alpha)
+    return segment(reference, rho, target, difference, summed)
 
 
 def _other_ball(reference: Reference, rho: float, products: Products) -> Extremes:

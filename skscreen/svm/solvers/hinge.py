@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from skscreen.samples.intercept import (
-    balancing_intercepts,
-    best_intercepts,
+    balancing_intercept,
+    best_intercept_end,
     bounds_with_intercept,
 )
 from skscreen.samples.losses import SampleLosses
@@ -27,7 +27,7 @@ class HingeTerms:
         if self.y is None:
             return 0.0
         kinks = self.y * self.losses.short(margins)
-        return 0.5 * sum(self._ends_of_intercepts(self.y, kinks))
+        return 0.5 * sum(self._end_of_intercepts(self.y, kinks, side) for side in (-1.0, 1.0))
 
     def decide(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <z_i, w*>: see `rules.decide`."""
@@ -38,16 +38,16 @@ class HingeTerms:
         if self.y is None:
             return extremes
         thresholds = self.losses.thresholds
-        ends = partial(self._ends_of_intercepts, self.y)
-        return bounds_with_intercept(*extremes, self.y, thresholds, ends)
+        end = partial(self._end_of_intercepts, self.y)
+        return bounds_with_intercept(*extremes, self.y, thresholds, end)
 
-    def _ends_of_intercepts(self, y: np.ndarray, kinks: np.ndarray) -> tuple[float, float]:
-        """Return the ends of the interval of best intercepts for some kinks."""
+    def _end_of_intercepts(self, y: np.ndarray, kinks: np.ndarray, side: float) -> float:
+        """Return the lower or upper end of the interval of best intercepts for some kinks."""
         losses = self.losses
-        if losses.smooth:
-            return balancing_intercepts(kinks, losses.sizes, y)
+        if kinks.size and losses.smooth:
+            return balancing_intercept(kinks, losses.sizes, y, -side)
         level = float(losses.caps[y > 0.0].sum()) - self.total
-        return best_intercepts(kinks, losses.caps, level)
+        return best_intercept_end(kinks, losses.caps, level, side)
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:

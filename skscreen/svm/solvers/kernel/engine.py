@@ -6,12 +6,12 @@
     working set  a part of U, chosen anew each time and solved with its kernel matrix in memory: by
                  SMO, then by Newton's method.
 
-All other scores are updated after each pass over U. Between passes samples are screened. Scores
-from tiles are in single precision until the gap is small, each with a bound on its error. A sample
-at its bound whose score is on the right side of the margin, error included, adds exactly zero to
-the gap. The scores of all others are then computed in double precision, and the last working sets
-start from them. The gap is the largest one for scores within their errors. Where single precision
-of the matrices of working sets no longer helps they are in double precision.
+All other scores are updated after each pass over U. Scores from tiles are in single precision until
+the gap is small, each with a bound on its error. A sample at its bound whose score is on the right
+side of the margin, error included, adds exactly zero to the gap. The scores of all others are then
+computed in double precision, and the last working sets start from them. The gap is the largest one
+for scores within their errors. Where single precision of the matrices of working sets no longer
+helps they are in double precision.
 
 With slopes g_i = target_i - f_i, less s_i beta_i, steps of SMO move pairs that keep the sum of beta
 (of each group, see `Box`) until no two slopes differ by more than eps; or, without an offset, until
@@ -25,7 +25,6 @@ training support vector machines. JMLR 6, 2005.
 I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
@@ -61,10 +60,6 @@ STEPS_A_SAMPLE = 1000
 
 # Smallest relative gap that is computed in single precision.
 DIGITS = 1e-4
-
-
-# Takes the box, a point and its view; returns the box with decided samples held at their bounds.
-Screen = Callable[[Box, Point, View], Box]
 
 
 @dataclass
@@ -118,11 +113,10 @@ class Engine:
         box: Box,
         point: Point,
         tol: float,
-        screen: Screen | None = None,
         certified: bool = False,
     ) -> View:
         """Improve a point on some samples to a relative gap, as scores show it or `certified`."""
-        double, before, least, screened_at = self.whole or certified, None, np.inf, 0.0
+        double, before, least = self.whole or certified, None, np.inf
         for _ in range(_PASSES):
             # A certificate knows which samples add to the gap.
             parts = None
@@ -136,11 +130,6 @@ class Engine:
             most = least * (_SLOW if double else _STALLED)
             if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, double):
                 break
-            # Where the gap is a quarter of that at the start or the last screening.
-            if before is None:
-                screened_at = view.gap
-            elif screen is not None and view.gap <= 0.25 * screened_at:
-                screened_at, box = view.gap, screen(box, point, view)
             before, least = view, min(least, view.gap)
             U = self._near(box, point, view, parts)
             if U.size == 0:

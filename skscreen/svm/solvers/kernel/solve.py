@@ -5,15 +5,13 @@ from time import perf_counter
 import numpy as np
 
 from skscreen._compiled import svm as loops
-from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
-from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.core.certificate import Certificate
+from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.certificate import Box, Sums, View
-from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
-from skscreen.svm.screening.rules import ball_test
-from skscreen.svm.solvers.hinge import HingeTerms
+from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
@@ -31,7 +29,6 @@ def solve_kernel(
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
     max_iter: int | None = None,
-    screening: bool = True,
     double: bool = False,
     exact: bool = True,
 ) -> SampleSolution:
@@ -54,25 +51,16 @@ def solve_kernel(
     if start is None and problem.engine.whole:
         problem.engine.least = 500
     point = problem.start(start, margins)
-    # Gap balls here are those of a sum that is zero.
-    screening &= sums is None
-    view = problem.solve(point, screening)
+    view = problem.solve(point)
     if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
         point = problem.on_all(point)
-        view = problem.solve(point, screening)
-    if view.gap > tol * view.primal and problem.codes[losses.caps > 0.0].any():
-        # Decisions are proven; if rounding errors have led to a wrong one all the same, it is taken
-        # back.
-        problem.take_back()
-        if view.primal < view.gap:
-            # Nothing at all has a larger dual value.
-            point = problem.start(None, None)
-        view = problem.solve(point, screening=False)
-    if view.gap > tol * view.primal and problem.engine.whole and sums is None:
+        view = problem.solve(point)
+    undecided = not codes[losses.caps > 0.0].any()
+    # Where rounding errors have led to a wrong decision whoever has decided takes it back.
+    if view.gap > tol * view.primal and problem.engine.whole and undecided and sums is None:
         point, view = problem.by_factor(point, view)
-    if not view.gap <= view.primal:
+    if not view.gap <= view.primal and undecided:
         # Steps along what rounding errors leave of a flat kernel: nothing at all is better.
-        problem.take_back()
         point = problem.start(None, None)
         view = problem.engine.certify(problem.whole, point)[0]
     return problem.solution(point, view, exact, perf_counter() - began)
@@ -84,10 +72,12 @@ class _Problem:
     def __init__(
         self, samples, losses, free: bool, sums, codes, tol: float, limit: int, in_tiles: bool
     ):
-        self.samples, self.losses, self.codes, self.tol = samples, losses, codes, tol
+        self.samples, self.losses, self.tol = samples, losses, tol
         self.y = samples.y if free else None
         self.whole, self._limit = Box.of(losses, samples.y, free, sums), limit
-        self.history: list[ScreeningEvent] = []
+        # The box with decided samples held at their bounds.
+        self.at_cap = codes == LINEAR
+        self.box = self.whole.held(codes == ZERO, self.at_cap)
         if in_tiles:
             # More of them in single precision lead nowhere.
             limit = min(limit, 40 * samples.n)
@@ -127,8 +117,8 @@ class _Problem:
 
     def start(self, start: np.ndarray | None, margins: np.ndarray | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
-        engine, box, n = self.engine, self._box(), self.samples.n
-        if start is None and not (engine.whole or (self.codes == LINEAR).any()):
+        engine, box, n = self.engine, self.box, self.samples.n
+        if start is None and not (engine.whole or self.at_cap.any()):
             return from_nothing(engine, box)
         signs, everyone = self.samples.y, np.arange(n)
         begin = np.zeros(n) if start is None else signs * start
@@ -141,43 +131,14 @@ class _Problem:
         errors += 64.0 * EPS * float(np.abs(begin) @ norms) * norms
         return Point(beta, signs * margins + change, errors, np.zeros(n, np.bool_))
 
-    def solve(self, point: Point, screening: bool) -> View:
+    def solve(self, point: Point) -> View:
         """Solve the problem of what is undecided; return the certificate of the whole problem."""
         engine, everyone = self.engine, np.arange(self.samples.n)
         # Passes before the last ones may leave half of the tolerance.
         enough = max(0.5 * self.tol, 0.0 if engine.whole else DIGITS)
-        screen = self._screen if screening and engine.whole else None
-        engine.improve(everyone, self._box(), point, enough, screen)
-        engine.improve(everyone, self._box(), point, self.tol, certified=True)
+        engine.improve(everyone, self.box, point, enough)
+        engine.improve(everyone, self.box, point, self.tol, certified=True)
         return engine.certify(self.whole, point)[0]
-
-    def _box(self) -> Box:
-        """Return the box with decided samples held at their bounds."""
-        box, at_cap = self.whole, self.codes == LINEAR
-        ends = np.where(self.samples.y > 0.0, box.high, box.low)
-        low, high = np.where(at_cap, ends, box.low), np.where(at_cap, ends, box.high)
-        low[self.codes == ZERO] = high[self.codes == ZERO] = 0.0
-        return box._replace(low=low, high=high)
-
-    def _screen(self, box: Box, point: Point, view: View) -> Box:
-        """Decide samples at their bounds by the gap ball of a point; return the box with them."""
-        began, y, norms = perf_counter(), self.samples.y, self.samples.norms
-        alpha, margins = y * point.beta, y * point.f
-        rounding = relative(point.errors, norms)
-        known = reference(norms, margins, alpha, self.losses, self.y, view.b, rounding)
-        extremes = ball_test(gap_ball(known), norms)
-        found = HingeTerms(self.losses, self.y).decide(extremes, self.codes)
-        # The others move there in the next step.
-        at_end = alpha == np.where(found == ZERO, 0.0, self.losses.caps)
-        self.codes = np.where(at_end, found, UNDECIDED).astype(np.int8)
-        seconds = perf_counter() - began
-        self.history.append(screening_event("dynamic", self.engine.n_steps, self.codes, seconds))
-        return self._box()
-
-    def take_back(self) -> None:
-        """Take all decisions back."""
-        self.codes = np.where(self.losses.caps == 0.0, ZERO, UNDECIDED).astype(np.int8)
-        self.history.append(screening_event("repair", self.engine.n_steps, self.codes, 0.0))
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
@@ -190,12 +151,12 @@ class _Problem:
         # More precisely, as K differs a little from that of the factor.
         found = solve_factored(samples, self.losses, alpha, free, 0.01 * self.tol, left)
         if found is None:
-            return point, self.solve(point, screening=False)
+            return point, self.solve(point)
         engine.n_steps += found.n_iter
         other = self.start(found.alpha, None)
         # Where values have rounding errors of single precision passes gain little, but gain.
         for _ in range(5):
-            better = self.solve(other, screening=False)
+            better = self.solve(other)
             solved = better.gap <= self.tol * better.primal
             if solved or engine.n_steps >= engine.max_steps:
                 break
@@ -220,7 +181,6 @@ class _Problem:
             n_iter=engine.n_steps,
             converged=bool(view.gap <= self.tol * view.primal),
             seconds=seconds,
-            history=tuple(self.history),
             b=view.b,
             rounding=0.0 if rounding <= usual else rounding,
         )

@@ -112,7 +112,7 @@ def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
     assert solution.certificate.primal == pytest.approx(best, rel=rel)
 
 
-def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
+def test_decisions_take_samples_out_and_wrong_ones_are_no_solution():
     X, y = data("plain")
     problem, C = KernelSamples(tiled(Gram(X, Kernel("rbf", gamma=0.3))), y), np.ones(y.size)
     free = solve_kernel(problem, hinge(C), tol=1e-8, free=True)
@@ -120,13 +120,12 @@ def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
     codes = np.where(shown > 1.01, 1, np.where(shown < 0.99, 2, 0)).astype(np.int8)
     found = solve_kernel(problem, hinge(C), fixed=codes, tol=1e-8, free=True)
     assert found.certificate.primal == pytest.approx(free.certificate.primal, rel=1e-7)
-    assert not found.history
     wrong = codes.copy()
     wrong[np.flatnonzero(codes == 2)[:5]] = 1
     found = solve_kernel(problem, hinge(C), fixed=wrong, tol=1e-8, free=True)
-    assert found.converged
-    assert found.certificate.primal == pytest.approx(free.certificate.primal, rel=1e-7)
-    assert [event.where for event in found.history] == ["repair"]
+    assert not found.converged
+    gap = found.certificate.primal - free.certificate.dual
+    assert found.certificate.gap >= gap * (1.0 - 1e-6) > 0.0
 
 
 @pytest.mark.parametrize("in_tiles", [True, False])

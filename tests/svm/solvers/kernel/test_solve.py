@@ -9,13 +9,11 @@ from cases import every_pair
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
-from skscreen.core.certificate import screening_event
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.solve import solve_kernel
-from tests.proofs.safety.recorder import replaced
 
 
 def standardised(X):
@@ -126,37 +124,12 @@ def test_decision_values_with_free_intercept_are_those_of_svc(C):
 
 def reference(name, C, free):
     samples, weights = case(name)
-    return solve_kernel(samples, hinge(C * weights), free=free, tol=1e-13, screening=False)
+    return solve_kernel(samples, hinge(C * weights), free=free, tol=1e-13)
 
 
 def shown(samples, solution):
     """Margins with the intercept."""
     return solution.margins + samples.y * solution.b
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
-@pytest.mark.parametrize("name", ["cancer", "cancer, weights", "duplicates"])
-def test_screening_while_solving_is_never_wrong(name, free):
-    samples, weights = case(name)
-    decided, most = [], 0
-
-    def event(where, iteration, codes, seconds):
-        decided.append(codes.copy())
-        return screening_event(where, iteration, codes, seconds)
-
-    for C in (0.03, 1.0, 30.0):
-        exact_margins = shown(samples, reference(name, C, free))
-        decided.clear()
-        with replaced(screening_event, event):
-            solve_kernel(samples, hinge(C * weights), tol=1e-8, free=free)
-        kink = np.abs(exact_margins - 1.0) < 1e-6
-        absent = weights == 0.0
-        for codes in decided:
-            assert not np.any((codes == 1) & (exact_margins < 1.0) & ~kink & ~absent)
-            assert not np.any((codes == 2) & (exact_margins > 1.0) & ~kink)
-        most = max([most, *map(np.count_nonzero, decided)])
-    assert most > 0.3 * samples.n
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
@@ -186,8 +159,9 @@ def test_codes_that_do_not_hold_are_found_out():
     fixed = np.zeros(samples.n, np.int8)
     fixed[np.argmax(reference("cancer", 1.0, False).alpha)] = 1
     solution = solve_kernel(samples, hinge(weights), fixed=fixed, tol=1e-9)
-    assert solution.converged
-    assert solution.certificate.primal == pytest.approx(optimum("cancer", 1.0), rel=1e-9)
+    best = optimum("cancer", 1.0)
+    assert not solution.converged and solution.certificate.dual < best * (1.0 - 1e-6)
+    assert solution.certificate.primal >= best * (1.0 - 1e-9)
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
@@ -307,17 +281,3 @@ def test_what_is_at_a_bound_stays_there_exactly():
         inside = (box.low < beta) & (beta < box.high)
         if abs(beta.sum()) <= np.minimum(beta - box.low, box.high - beta).sum():
             np.testing.assert_array_equal(moved[~inside], beta[~inside])
-
-
-@pytest.mark.parametrize("free", [False, True])
-def test_decisions_that_leave_nothing_to_solve_are_taken_back(free):
-    """All samples at their bounds, where the dual value is far below zero."""
-    rng = np.random.default_rng(0)
-    y = np.repeat([1.0, -1.0], 20)
-    samples = KernelSamples(Gram(rng.normal(size=(40, 2)), Kernel("rbf", gamma=0.1)), y)
-    options = {"free": free}
-    C, fixed = np.full(40, 50.0), np.full(40, 2, np.int8)
-    expected = solve_kernel(samples, hinge(C), **options)
-    found = solve_kernel(samples, hinge(C), fixed=fixed, **options)
-    assert found.converged and "repair" in [event.where for event in found.history]
-    assert found.certificate.primal == pytest.approx(expected.certificate.primal, rel=2e-6)
