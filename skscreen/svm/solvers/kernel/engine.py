@@ -263,7 +263,8 @@ class Engine:
             most = min(int(sweeps + 0.0025 * m) * m, self.max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
-            if steps < most or self.n_steps >= self.max_steps:
+            # Values that overflow leave nothing to go on from.
+            if steps < most or self.n_steps >= self.max_steps or not np.isfinite(g).all():
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, groups)
         return np.clip(beta[:m] / unit, box.low, box.high)
