@@ -28,6 +28,10 @@ from skscreen.svm.certified.api import svc_certified_C, svr_certified_C
 from skscreen.svm.cv import ScreenedSVCCV, ScreenedSVRCV
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.linear_svr import ScreenedLinearSVR
+from skscreen.svm.nu.one_class import ScreenedOneClassSVM
+from skscreen.svm.nu.path import nu_svc_path, nu_svr_path, one_class_path
+from skscreen.svm.nu.svc import ScreenedNuSVC
+from skscreen.svm.nu.svr import ScreenedNuSVR
 from skscreen.svm.path import svc_path, svr_path
 from skscreen.svm.screened.api import screen_samples
 from skscreen.svm.svc import ScreenedSVC
@@ -48,6 +52,9 @@ __all__ = [
     "RTLMTripletsClassifier",
     "ScreenedLinearSVC",
     "ScreenedLinearSVR",
+    "ScreenedNuSVC",
+    "ScreenedNuSVR",
+    "ScreenedOneClassSVM",
     "ScreenedRTLM",
     "ScreenedRTLMCV",
     "ScreenedSVC",
@@ -59,6 +66,9 @@ __all__ = [
     "concat_answers",
     "embedding_dimension_test",
     "next_queries",
+    "nu_svc_path",
+    "nu_svr_path",
+    "one_class_path",
     "project_box_equality",
     "read_answers",
     "rtlm_path",

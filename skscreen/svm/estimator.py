@@ -25,6 +25,7 @@ from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, WITH_LENGTHS, Ke
 from skscreen.samples.multiclass import (
     Division,
     OneVsOne,
+    OneVsRest,
     class_scores,
     pair_scores,
     vote,
@@ -36,7 +37,6 @@ from skscreen.samples.score_classifier import (
     with_absent,
     without_noise,
 )
-from skscreen.samples.targets import BothSides
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
@@ -80,6 +80,8 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
 
     # Whether coefficients are sparse if samples are, as in `SVC`; the least value of `n_iter_`.
     sparse_coefs, fewest = True, 0
+    # Whether weights of features are one vector, as in `LinearSVR`.
+    flat_coef = False
 
     # Parameters that not all have.
     penalty, multi_class = "l2", "ovo"
@@ -308,9 +310,6 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
 class BaseSVR(RegressorMixin, BaseSVM):
     """Base of the support vector regressions."""
 
-    # Whether weights of features are one vector, as in `LinearSVR`.
-    flat_coef = False
-
     def predict(self, X: Any) -> np.ndarray:
         """Return f(x).
 
@@ -350,7 +349,7 @@ def learn(
                 tasks.end_task(len(solutions) / n_problems, solution)
     # All parts of a joint solution have the same flaws.
     warn_of_flaws(model, solutions[:n_problems])
-    return _set(model, problem.data, solutions)
+    return set_learned(model, problem.data, solutions)
 
 
 def _solved(
@@ -384,11 +383,13 @@ def fitted(
     """Return the estimator of finished solutions; `known` are samples and their scores."""
     out = clone_for(model, C=solutions[0].C)
     out._known = known
-    return _set(out, data, solutions)
+    return set_learned(out, data, solutions)
 
 
-def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution]) -> BaseSVM:
-    """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
+def set_learned(
+    model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution], **more: Any
+) -> BaseSVM:
+    """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
     X, division, kernel = data.X, data.division, data.kernel
     as_given = sparse.issparse(X) and model.sparse_coefs
     shown: Callable = type(X) if as_given else np.asarray
@@ -422,7 +423,7 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
         learned["coef_"] = shown(weights_of(solutions))
-    if isinstance(division, BothSides):
+    if not isinstance(division, OneVsRest | OneVsOne):
         learned["kernel_shift_"] = solutions[0].shift
         if model.flat_coef:
             learned["coef_"] = learned["coef_"][0]
@@ -431,7 +432,7 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         learned["_by_pairs"] = model.multi_class == "ovo"
         learned |= _sizes(data, division, solutions, found, learned)
         remember(model, data.X, mark(data.X), division.labels, kernel)
-    model.__dict__.update(learned)
+    model.__dict__.update(learned | more)
     return model
 
 

@@ -83,12 +83,7 @@ class ProbabilitiesMixin:
 
 def calibrate(model: Any, problem: SVMProblem) -> None:
     """Warn of `probability`; learn the sigmoids of the scores, if these are asked for."""
-    warn_user(
-        "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that of "
-        "SVC. Use `CalibratedClassifierCV(ScreenedSVC(), ensemble=False)` instead of "
-        "`ScreenedSVC(probability=True)`.",
-        FutureWarning,
-    )
+    warn_of_probability("ScreenedSVC")
     if model._has_probabilities():
         kernel = problem.kernel
         fold = clone(model).set_params(
@@ -98,7 +93,17 @@ def calibrate(model: Any, problem: SVMProblem) -> None:
         model._sigmoids = sigmoids(fold, problem)
 
 
-def sigmoids(model: Any, problem: SVMProblem) -> np.ndarray:
+def warn_of_probability(name: str) -> None:
+    """Warn of the parameter `probability` of an estimator."""
+    warn_user(
+        "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that of "
+        f"SVC. Use `CalibratedClassifierCV({name}(), ensemble=False)` instead of "
+        f"`{name}(probability=True)`.",
+        FutureWarning,
+    )
+
+
+def sigmoids(model: Any, problem: Any) -> np.ndarray:
     """Return A and B of 1 / (1 + exp(A f + B)), (n_problems, 2), by scores of held-out samples."""
     division, rng = problem.division, check_random_state(model.random_state)
     out = np.empty((division.n_problems, 2))

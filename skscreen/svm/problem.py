@@ -29,10 +29,10 @@ from skscreen.samples.kernels.kernel import (
     gamma_value,
     is_table,
 )
-from skscreen.samples.labels import Labels, of_rows, read_labels
+from skscreen.samples.labels import of_rows, read_labels
 from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
 from skscreen.samples.rows import LARGEST
-from skscreen.samples.targets import BothSides, Targets, check_targets, read_targets
+from skscreen.samples.targets import BothSides, check_targets, read_targets
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
@@ -50,7 +50,7 @@ class TrainingSet:
     """
 
     X: Any
-    division: Division | BothSides
+    division: Any  # `Division`, `BothSides` or the like
     kernel: Kernel
 
     @property
@@ -370,7 +370,7 @@ def asked(model: Any, kernel: Kernel, X: Any) -> Any:
 
 
 def with_kernel(
-    model: Any, X: Any, known: Labels | Targets, gamma: float | str | None = None
+    model: Any, X: Any, known: Any, gamma: float | str | None = None
 ) -> tuple[Any, Kernel]:
     """Return samples, of which some take part, and the kernel of an estimator; see `build`.
 

@@ -321,6 +321,10 @@ class KernelSamples:
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)
 
+    def signed(self, y: np.ndarray) -> "KernelSamples":
+        """Return the same samples with other labels."""
+        return KernelSamples(self.gram, y, bias=self.bias)
+
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return Q alpha, the margins of sum_i alpha_i z_i; zeros of alpha cost nothing."""
         used = np.flatnonzero(alpha)

@@ -16,29 +16,37 @@ from scipy.linalg import cho_factor, cho_solve
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
-from skscreen.svm.certificate import Box
+from skscreen.svm.certificate import Box, Sums
 from skscreen.svm.solvers.solution import SampleSolution
 
 
 # A move that overflows is not taken.
 @np.errstate(over="ignore", invalid="ignore")
 def polish(
-    samples: Any, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
+    samples: Any,
+    losses: SampleLosses,
+    solution: SampleSolution,
+    signs: np.ndarray | None = None,
+    sums: Sums | None = None,
 ) -> SampleSolution:
-    """Return a solution with a smaller duality gap, or the same one; signs (n,) if b is free."""
+    """Return a solution with a smaller duality gap, or the same one.
+
+    With signs (n,) b is free, and the sums of y_i alpha_i are zero or those given.
+    """
     # Passes over sparse rows cost as much as a solve.
     if solution.w is not None and samples.is_sparse and samples.n_entries > 100_000:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
     if solution.apart > 0.0 or solution.rounding > 0.0:
         margins = samples.q_dot(alpha)
-    caps, before, box = losses.caps, None, Box.of(losses, samples.y, signs is not None)
+    caps, before, box = losses.caps, None, Box.of(losses, samples.y, signs is not None, sums)
+    ends = None if signs is None else _ends(signs, box)
     curvature = np.maximum(samples.norms**2 + losses.shifts, 1e-300)
     for _ in range(6):
         if best.certificate.gap <= 1e-12 * best.certificate.primal:
             break
         # If a step along one coordinate stays inside the box, the sample belongs to E.
-        slopes = losses.slopes(losses.short(margins, b, signs), alpha)
+        slopes = losses.slopes(_short(losses, margins, b, ends), alpha)
         step = np.clip(alpha + slopes / curvature, 0.0, caps)
         inside = (step > 0.0) & (step < caps)
         E = np.flatnonzero(inside)
@@ -50,9 +58,10 @@ def polish(
         if (target != alpha).any():
             alpha, margins = target, margins + samples.q_dot(target - alpha)
         try:
-            slopes = losses.slopes(losses.short(margins, b, signs), alpha)
+            slopes = losses.slopes(_short(losses, margins, b, ends), alpha)
             noise = EPS * float(np.abs([losses.thresholds[E], margins[E]]).max())
-            change, shift = _change(samples, E, alpha, slopes, losses.shifts, signs, noise)
+            known = None if ends is None else (ends[E], box.sums - ends.T @ alpha)
+            change, shift = _change(samples, E, slopes, losses.shifts, known, noise)
         except np.linalg.LinAlgError:
             break
         target = alpha.copy()
@@ -70,8 +79,21 @@ def polish(
     return best if best is solution else replace(best, w=w, apart=0.0)
 
 
-def _change(samples, E, alpha, slopes, shifts, signs, noise) -> tuple[np.ndarray, float]:
-    """Solve (Q_EE + shifts) x + y_E b = slopes_E, y_E'x = -y'alpha; without labels b = 0.
+def _ends(signs: np.ndarray, box: Box) -> np.ndarray:
+    """Return the signs of samples in a column for each group, (n, n_groups)."""
+    if not box.group.size:
+        return signs[:, None]
+    return np.where(box.group[:, None] == np.arange(box.sums.size), signs[:, None], 0.0)
+
+
+def _short(losses: SampleLosses, margins, b: Any, ends: np.ndarray | None) -> np.ndarray:
+    """Return what margins lack, with the intercepts of groups."""
+    lacks = losses.short(margins)
+    return lacks if ends is None else lacks - ends @ np.atleast_1d(b)
+
+
+def _change(samples, E, slopes, shifts, known: tuple | None, noise) -> tuple[np.ndarray, Any]:
+    """Solve (Q_EE + shifts) x + A b = slopes_E, A'x = missing, of known (A, missing); or b = 0.
 
     `noise` is the size of rounding errors of slopes.
     """
@@ -81,28 +103,37 @@ def _change(samples, E, alpha, slopes, shifts, signs, noise) -> tuple[np.ndarray
     # Repeated samples make it singular.
     matrix[np.diag_indices_from(matrix)] += 1e-11 * max(np.trace(Q) / len(Q), 1e-300)
     factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    x, b = np.zeros(E.size), 0.0
-    if signs is not None:
-        y, excess = signs[E], -float(signs @ alpha)
-        along = cho_solve(factor, y, check_finite=False)
+    x, b = np.zeros(E.size), np.zeros(0)
+    if known is not None:
+        A, missing = known
+        here = np.flatnonzero(A.any(axis=0))
+        A, missing, b = A[:, here], missing[here], np.zeros(here.size)
+        along = cho_solve(factor, A, check_finite=False)
+        inverse = np.linalg.inv(A.T @ along)
     # Iterative refinement removes the effect of the ridge. If nothing but rounding errors of slopes
     # is left, their part of x, which is large for repeated samples, is taken off.
     for k in range(3):
-        residual = rest - Q @ x if signs is None else rest - Q @ x - b * y
+        residual = rest - Q @ x if known is None else rest - Q @ x - A @ b
         ends = k > 0 and np.abs(residual).max() <= noise
         step = (-1.0 if ends else 1.0) * cho_solve(factor, residual, check_finite=False)
-        if signs is not None:
-            move = (y @ (x + step) - excess) / (y @ along)
-            step, b = step - move * along, b + move
+        if known is not None:
+            move = inverse @ (A.T @ (x + step) - missing)
+            step, b = step - along @ move, b + move
         x = x + step
         if ends:
             break
-    return x, b
+    if known is None:
+        return x, 0.0
+    # Groups without a sample here keep their intercepts.
+    shift = np.zeros(known[0].shape[1])
+    shift[here] = b
+    return x, shift if shift.size > 1 else float(shift[0])
 
 
 def _better(best, box: Box, y, alpha, margins) -> SampleSolution:
     """Return the point as a solution if it is feasible and its gap is smaller."""
-    if box.free and abs(y @ alpha) > 1e-14 * float(alpha.sum()):
+    missing = box.sums_of(y * alpha) - box.sums
+    if box.free and np.abs(missing).max() > 1e-14 * float(alpha.sum()):
         return best
     view = box.view(y * alpha, y * margins)
     if not view.gap < best.certificate.gap:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ class SampleSolution:
         Screening included.
     history : tuple of ScreeningEvent
         Screening steps; lam = 1 / C, NaN from solvers, which know the C_i alone.
-    b : float
+    b : float, or ndarray of shape (n_groups,) of a problem with groups
         Unpenalised intercept, to be added to the margins as y_i b. In what a path keeps the
         intercept of the decision function, penalised or not.
     C : float
@@ -42,6 +44,10 @@ class SampleSolution:
         What was added to the diagonal of the kernel matrix; in what a path keeps.
     apart : float
         |w - sum_i alpha_i z_i|, where margins are those of w.
+    progress : tuple of tuples
+        What was known on the way: (steps, seconds, primal value, gap).
+    errors : ndarray of shape (n,), or None
+        Bounds on errors of the margins one by one, where the solver knows them.
     """
 
     alpha: np.ndarray
@@ -52,11 +58,13 @@ class SampleSolution:
     converged: bool
     seconds: float
     history: tuple[ScreeningEvent, ...] = ()
-    b: float = 0.0
+    b: Any = 0.0
     C: float = np.nan
     rounding: float = 0.0
     shift: float = 0.0
     apart: float = 0.0
+    progress: tuple = ()
+    errors: np.ndarray | None = None
 
     def stretched(self, factor: float, b: float) -> "SampleSolution":
         """Return the solution with a vector `factor` times as long, and the intercept of that."""
@@ -99,6 +107,12 @@ class SampleSolution:
     def screening_rate(self, where: str | None = None) -> float:
         """Return the share of all items decided at the end, or after the step `where`."""
         return n_screened(self.history, where) / max(self.n_items, 1)
+
+
+def since(progress: Iterable[tuple], seconds: float) -> tuple:
+    """Return (steps, time, ...) as (steps, seconds, ...) since the start, which was so long ago."""
+    began = perf_counter() - seconds
+    return tuple((steps, max(then - began, 0.0), *values) for steps, then, *values in progress)
 
 
 def weights_of(solutions: Iterable[SampleSolution]) -> np.ndarray:

@@ -7,6 +7,7 @@ from tests.proofs.fuzz import (
     concepts,
     embedding_tools,
     metric_learning,
+    nu,
     others,
     regression,
     sequences,
@@ -18,6 +19,7 @@ TARGETS = {
     **svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS,
     **concepts.TARGETS,
     **embedding_tools.TARGETS, **sequences.TARGETS, **regression.TARGETS,
+    **nu.TARGETS,
 }  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
 COVERS = {

@@ -195,7 +195,7 @@ def test_rounding_errors_of_repeated_samples_move_nothing(free):
     samples = LinearSamples(rows, signs, 0.0)
     everyone, Q = np.arange(24), signs[:, None] * (rows @ rows.T) * signs
     slopes = Q @ np.full(24, 1e-9) + rng.choice([0.0, 1.5e-16], 24)
-    balanced = signs if free else None
-    x, b = _change(samples, everyone, np.zeros(24), slopes, np.zeros(24), balanced, 2.0**-52)
+    known = (signs[:, None], np.zeros(1)) if free else None
+    x, b = _change(samples, everyone, slopes, np.zeros(24), known, 2.0**-52)
     assert_allclose(Q @ x + signs * b * free, slopes, atol=1e-15)
     assert np.abs(x).max() < 1e-7

@@ -28,6 +28,7 @@ I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
+from time import perf_counter
 
 import numpy as np
 
@@ -83,6 +84,8 @@ class Engine:
     memory: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     n_steps: int = 0
+    # Of views of all samples: steps, time, primal value, gap.
+    progress: list = field(default_factory=list)
 
     def scores(
         self,
@@ -127,6 +130,8 @@ class Engine:
                     square = float(point.beta @ point.f)
                     box.check_length(square, point.beta, np.sqrt(self.diagonal))
                 view = box.view(point.beta, point.f)
+            if index.size == self.diagonal.size:
+                self.progress.append((self.n_steps, perf_counter(), view.primal, view.gap))
             most = least * (_SLOW if double else _STALLED)
             if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, double):
                 break

@@ -1,6 +1,7 @@
 """Problems with a kernel, for labelled samples: one entrance to the engine."""
 
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,16 @@ from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, since
+
+
+class Start(NamedTuple):
+    """Dual variables to start from; if known, the margins of others near them, and their errors."""
+
+    alpha: np.ndarray
+    known: np.ndarray | None = None
+    margins: np.ndarray | None = None
+    errors: np.ndarray | float = 0.0  # beyond those of double precision
 
 
 def solve_kernel(
@@ -24,7 +34,7 @@ def solve_kernel(
     *,
     free: bool = False,
     sums: Sums | None = None,
-    start: np.ndarray | None = None,
+    start: np.ndarray | Start | None = None,
     margins: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
@@ -50,7 +60,9 @@ def solve_kernel(
     problem = _Problem(samples, losses, free, sums, codes, tol, limit, in_tiles)
     if start is None and problem.engine.whole:
         problem.engine.least = 500
-    point = problem.start(start, margins)
+    if not isinstance(start, Start):
+        start = None if start is None else Start(start, start, margins)
+    point = problem.start(start)
     view = problem.solve(point)
     if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
         point = problem.on_all(point)
@@ -61,7 +73,7 @@ def solve_kernel(
         point, view = problem.by_factor(point, view)
     if not view.gap <= view.primal and undecided:
         # Steps along what rounding errors leave of a flat kernel: nothing at all is better.
-        point = problem.start(None, None)
+        point = problem.start(None)
         view = problem.engine.certify(problem.whole, point)[0]
     return problem.solution(point, view, exact, perf_counter() - began)
 
@@ -115,21 +127,22 @@ class _Problem:
         self.engine = self._on_all(self.engine.n_steps)
         return self.engine.point(np.arange(self.samples.n), point.beta)
 
-    def start(self, start: np.ndarray | None, margins: np.ndarray | None) -> Point:
+    def start(self, start: Start | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
         engine, box, n = self.engine, self.box, self.samples.n
         if start is None and not (engine.whole or self.at_cap.any()):
             return from_nothing(engine, box)
         signs, everyone = self.samples.y, np.arange(n)
-        begin = np.zeros(n) if start is None else signs * start
+        begin = np.zeros(n) if start is None else signs * start.alpha
         beta = box.balanced(np.clip(begin, box.low, box.high))
-        if margins is None:
+        if start is None or start.known is None or start.margins is None:
             return engine.point(everyone, beta)
-        change, errors = engine.scores(everyone, beta, everyone, before=begin)
+        known = signs * start.known
+        change, errors = engine.scores(everyone, beta, everyone, before=known)
         norms = self.samples.norms
         # Margins that count as those of double precision have such errors.
-        errors += 64.0 * EPS * float(np.abs(begin) @ norms) * norms
-        return Point(beta, signs * margins + change, errors, np.zeros(n, np.bool_))
+        errors += start.errors + 64.0 * EPS * float(np.abs(known) @ norms) * norms
+        return Point(beta, signs * start.margins + change, errors, np.zeros(n, np.bool_))
 
     def solve(self, point: Point) -> View:
         """Solve the problem of what is undecided; return the certificate of the whole problem."""
@@ -153,7 +166,7 @@ class _Problem:
         if found is None:
             return point, self.solve(point)
         engine.n_steps += found.n_iter
-        other = self.start(found.alpha, None)
+        other = self.start(Start(found.alpha))
         # Where values have rounding errors of single precision passes gain little, but gain.
         for _ in range(5):
             better = self.solve(other)
@@ -183,6 +196,8 @@ class _Problem:
             seconds=seconds,
             b=view.b,
             rounding=0.0 if rounding <= usual else rounding,
+            progress=since(self.engine.progress, seconds),
+            errors=point.errors,
         )
 
 

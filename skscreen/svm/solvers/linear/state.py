@@ -32,7 +32,7 @@ from skscreen.svm.certificate import Box, Sums, View
 from skscreen.svm.screening.bounds import SampleBall, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, since
 
 # Rounding error of a sum, in EPS of the sum of the sizes of its terms.
 _ROUNDED = 4.0
@@ -84,6 +84,7 @@ class SampleState:
         self.apply_codes()
         self.n_iter, self.stretched = 0, False
         self.history: list[ScreeningEvent] = []
+        self.progress: list[tuple] = []
         nothing = Certificate(np.inf, -np.inf, np.inf)
         self.best = Point(self.alpha, np.empty(0), np.empty(0), 0.0, nothing, 0.0)
         self.begin(1.0)
@@ -175,6 +176,7 @@ class SampleState:
         """Make a point the last one, and the best one if it is."""
         self._last, found = point, point.certificate
         self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
+        self.progress.append((self.n_iter, perf_counter(), found.primal, found.gap))
         if self.gap <= self.best.certificate.gap:
             self.best = point
 
@@ -223,5 +225,5 @@ class SampleState:
         return SampleSolution(
             best.alpha, best.margins, best.w, best.certificate, self.n_iter,
             best.certificate.relative_gap <= tol, seconds, tuple(self.history), b=best.b,
-            apart=best.apart,
+            apart=best.apart, progress=since(self.progress, seconds),
         )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Support vector machines at a nu: one-class, classification, regression."""

@@ -1,0 +1,217 @@
+"""Problems at a nu with labels or targets, and their solutions as those of a C-SVC or SVR.
+
+Of a pair of classes the intercepts b_g make rho = (b_- - b_+) / 2 and b = (b_- + b_+) / 2: divided
+by rho it is the C-SVC at C = 1 / rho. Of a regression epsilon = (b_+ - b_-) / 2, the SVR at that
+epsilon. Each has the relative gap of the problem at nu, see `svm.certificate`.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.svm import NuSVC, NuSVR
+
+from skscreen.core.certificate import Certificate
+from skscreen.fitting.training_data import own_unless_made
+from skscreen.samples.kernels.definite import IndefiniteError
+from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.labels import of_rows
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.targets import BothSides
+from skscreen.svm.certificate import VanishedError
+from skscreen.svm.nu.samples import limit_of, near_zero, samples_in_kernel
+from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
+from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
+
+_HULLS_MEET = (
+    "the weighted means of so many samples of both classes can be one point, and w = 0 tells none "
+    "from another"
+)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The solution of a problem as its solver has it, and as users see it."""
+
+    found: NuSolution
+    shown: NuSolution
+    C: float = np.nan
+    epsilon: float = np.nan
+
+
+class NuProblems:
+    """The problems of an estimator and samples, with what solves them for one nu after the other.
+
+    `nu` is the largest one that is to be solved for, by default that of the estimator.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        gamma: float | str | None = None,
+        nu: float | None = None,
+    ):
+        X, y = validated(model, X, y)
+        division: Any = divided_as(model, X, y, sample_weight, 0.0)
+        division.check(X.shape[1] if hasattr(X, "shape") else 0)
+        self.model, self.division = model, division
+        self.twice = isinstance(division, BothSides)
+        if not self.twice:
+            self._check_nu(float(model.nu if nu is None else nu))
+        X, kernel = with_kernel(model, X, division.labels, gamma)
+        self.data = TrainingSet(X, division, kernel)
+        self._part = taken(X, division.labels.rows, kernel)
+        self._solvers: dict[int, NuSolver] = {}
+        self._kept: tuple | None = None
+
+    def _check_nu(self, nu: float) -> None:
+        """Refuse a nu for which there are no dual variables."""
+        largest = self.largest_nu
+        if nu > largest * (1.0 + 1e-12):
+            raise ValueError(
+                f"specified nu is infeasible: nu={nu:g}, and the largest one is {largest:.6g}, "
+                "twice the share that the smaller class has of the weight of both. Give a smaller "
+                "nu, or class_weight='balanced'."
+            )
+
+    @property
+    def largest_nu(self) -> float:
+        """The largest nu of all problems."""
+        found = 1.0
+        for k in range(self.division.n_problems):
+            weights, y = self._weights(k), self.division.signs(k)
+            ends = weights[y > 0.0].sum(), weights[y < 0.0].sum()
+            found = min(found, 2.0 * min(ends) / sum(ends))
+        return float(found)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel between samples."""
+        return self.data.kernel
+
+    @property
+    def labels(self) -> Any:
+        """Labels or targets of the samples that take part."""
+        return self.division.labels
+
+    @property
+    def X(self) -> Any:
+        """All samples."""
+        return self.data.X
+
+    def _weights(self, problem: int) -> np.ndarray:
+        if self.twice:
+            return self.division.labels.repetitions
+        return self.division.labels.weights[self.division.rows(problem)]
+
+    @cached_property
+    def _rows(self) -> tuple[Any, Any]:
+        """The samples that take part, and what was taken off each."""
+        return near_zero(self._part) if self.data.kernel.name == "linear" else (self._part, 0.0)
+
+    def solver(self, problem: int) -> NuSolver:
+        """Return what solves a problem."""
+        if problem in self._solvers:
+            return self._solvers[problem]
+        model, division, kernel = self.model, self.division, self.data.kernel
+        weights, rows = self._weights(problem), division.rows(problem)
+        n = weights.size
+        half = 0.5 * float(weights.sum())
+        y: Any = None if self.twice else division.signs(problem)
+        X = of_rows(self._rows[0], rows, kernel.name == "precomputed")
+        if rows.size < self._part.shape[0] or self._kept is None:
+            samples = samples_in_kernel(X, kernel, y, model.cache_size)
+            if rows.size == self._part.shape[0]:
+                self._kept = (samples,)
+        else:
+            samples = self._kept[0].signed(y)
+        if self.twice:
+            caps, half = float(model.C) * weights, float(model.C) * half
+            values = division.losses(problem, "epsilon_insensitive").thresholds
+            losses = SampleLosses(values, np.tile(caps, 2), np.zeros(2 * n))
+            group = np.repeat(np.array([0, 1], np.int8), n)
+        else:
+            losses = SampleLosses(np.zeros(n), weights, np.zeros(n))
+            group = (y < 0.0).astype(np.int8)
+        solver = NuSolver(
+            samples, losses, np.array([half, -half]), group, max_iter=limit_of(model)
+        )  # fmt: skip
+        self._solvers[problem] = solver
+        return solver
+
+    def release(self, given: Any) -> None:
+        """Keep no more than estimators are made of, and nothing that the user may change."""
+        self._solvers, self._kept = {}, None
+        self.data = replace(self.data, X=own_unless_made(self.data.X, given))
+        self._part = None
+
+    def solve(self, problem: int, nu: float, tol: float) -> Solved:
+        """Solve a problem for one nu."""
+        if not self.twice:
+            self._check_nu(nu)
+        try:
+            solver = self.solver(problem)
+            # Of equal targets w = 0 is the solution, whatever the sums are.
+            constant = self.twice and not solver.losses.thresholds.any()
+            found = solver.without_weights(nu) if constant else solver.solve(nu, tol)
+        except VanishedError:
+            raise vanished(_HULLS_MEET, nu) from None
+        except IndefiniteError:
+            return self._by_libsvm(problem, nu)
+        return self._of_regression(found) if self.twice else self._of_classes(problem, found)
+
+    def _of_classes(self, problem: int, found: NuSolution) -> Solved:
+        """Return a solution as that of the C-SVC which it is."""
+        above, below = found.b
+        rho, b = 0.5 * (below - above), 0.5 * (above + below)
+        if not rho > 0.0:
+            # No point near the optimum: nothing at all is as good.
+            raise vanished(_HULLS_MEET, found.nu)
+        given = found.certificate
+        scale = 1.0 / rho
+        certificate = Certificate(*(scale * scale * value for value in vars(given).values()))
+        y = self.division.signs(problem)
+        w, b = self._weights_of_features(problem, y * found.alpha, b)
+        shown = replace(
+            found, alpha=scale * found.alpha, margins=np.empty(0), b=scale * b,
+            w=None if w is None else scale * w, C=scale, certificate=certificate,
+        )  # fmt: skip
+        return Solved(found, shown, C=scale)
+
+    def _of_regression(self, found: NuSolution) -> Solved:
+        above, below = found.b
+        epsilon, b = 0.5 * (above - below), 0.5 * (above + below)
+        upper, lower = np.split(found.alpha, 2)
+        w, b = self._weights_of_features(0, upper - lower, b)
+        shown = replace(found, margins=np.empty(0), w=w, b=b + self.division.shift)
+        return Solved(found, shown, epsilon=max(float(epsilon), 0.0))
+
+    def _weights_of_features(self, problem: int, signed: np.ndarray, b: float) -> tuple:
+        """Return weights of features, of the linear kernel, and the intercept of rows as given."""
+        if self.data.kernel.name != "linear":
+            return None, float(b)
+        X, origin = self._rows
+        w = X[self.division.rows(problem)].T @ signed
+        return w, float(b - np.sum(origin * w))
+
+    def _by_libsvm(self, problem: int, nu: float) -> Solved:
+        """Return LIBSVM's point for a kernel that is not positive semi-definite."""
+        rows, kernel = self.division.rows(problem), self.data.kernel
+        X = of_rows(self._part, rows, kernel.name == "precomputed")
+        K = X if kernel.name == "precomputed" else kernel.between(X, X)
+        weights, limit = self._weights(problem), limit_of(self.model)
+        if self.twice:
+            C, y = float(self.model.C), self.division.labels.values
+            found = by_libsvm(NuSVR, K, y, weights, limit, nu=nu, C=C)
+            alpha = np.concatenate([np.maximum(found.alpha, 0.0), np.maximum(-found.alpha, 0.0)])
+            return Solved(found, replace(found, alpha=alpha))
+        y = self.division.signs(problem)
+        found = by_libsvm(NuSVC, K, y, weights, limit, nu=nu)
+        alpha = y * found.alpha
+        # A dual variable at its bound is s_i / rho.
+        C = float(np.max(alpha / weights))
+        return Solved(found, replace(found, alpha=alpha, C=C), C=C)

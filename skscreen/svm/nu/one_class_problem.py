@@ -1,0 +1,224 @@
+"""The problem of a one-class SVM: its samples, its solution as users hold it, what that proves.
+
+With v_i = f_i - t_i a sample is outside where v_i < rho = -b; t = 0 of a half-space. Of the
+smallest sphere t_i is T K_ii / 2 for the sum T of dual variables, its centre c = w / T, and
+
+    v_i - rho = T / 2 (R^2 - |phi(x_i) - c|^2),   R^2 = |c|^2 - 2 rho / T.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.svm import OneClassSVM
+from sklearn.utils.validation import validate_data
+
+from skscreen.core.certificate import Certificate
+from skscreen.core.floats import EPS
+from skscreen.core.inputs import sound
+from skscreen.fitting.training_data import own_unless_made
+from skscreen.samples.intercept import best_intercepts
+from skscreen.samples.kernels.definite import IndefiniteError
+from skscreen.samples.kernels.distances import square_norms
+from skscreen.samples.kernels.kernel import Kernel, as_given, is_table
+from skscreen.samples.labels import taking_part
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples, compress
+from skscreen.svm.certificate import Box, VanishedError
+from skscreen.svm.nu.decided import Region, radius_at, region_of
+from skscreen.svm.nu.samples import limit_of, samples_in_kernel
+from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
+from skscreen.svm.problem import TrainingSet, accepted, taken, with_kernel
+from skscreen.svm.screening.bounds import SLACK
+
+_AT_ORIGIN = "the origin is among the samples that are kept, and w = 0 tells none from another"
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Samples of positive weight: rows and weights, both (n,)."""
+
+    rows: np.ndarray
+    repetitions: np.ndarray
+
+
+class OneSide:
+    """The one problem of samples without labels, in the place of a `Division`."""
+
+    n_problems, shift = 1, 0.0
+
+    def __init__(self, X: Any, n: int, sample_weight: Any):
+        self.labels = Unlabelled(*taking_part(X, n, sample_weight))
+        self.everyone = np.arange(self.labels.rows.size)
+
+    def rows(self, problem: int) -> np.ndarray:
+        """Return which of the samples take part: all."""
+        return self.everyone
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return the signs of the samples: all +1."""
+        return np.ones(self.everyone.size)
+
+    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return dual variables as a row."""
+        return alphas[0][None]
+
+    def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return some samples, and their number, (1,): there are no classes."""
+        return found, np.array([found.size])
+
+    def check(self, n_features: int) -> None:
+        """Refuse nothing: there is one problem."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A solution as users hold it.
+
+    `rho` in the scale of v; how far below and above it that of any exact solution may be, and how
+    far exact scores may be from the known ones, over |phi(x)|. `square` is |w|^2.
+    """
+
+    solution: NuSolution
+    total: float
+    rho: float
+    square: float
+    objective: float
+    below: float = np.inf
+    above: float = np.inf
+    radius: float = np.inf
+
+
+class OneClassProblem:
+    """The problem of an estimator and samples, with what solves it for one nu after the other."""
+
+    def __init__(self, model: Any, X: Any, sample_weight: Any, gamma: float | str | None = None):
+        X = _validated(model, X)
+        n = len(X) if isinstance(X, list | tuple) else X.shape[0]
+        division = OneSide(X, n, sample_weight)
+        X, kernel = with_kernel(model, X, division.labels, gamma)
+        self.data, self._model = TrainingSet(X, division, kernel), model
+        self.weights = division.labels.repetitions
+        self._part = taken(X, division.labels.rows, kernel)
+        self.is_sphere = model.shape == "sphere"
+
+    @cached_property
+    def samples(self) -> Any:
+        """Rows, or kernel values."""
+        n = self.weights.size
+        if self.data.kernel.name == "linear":
+            return LinearSamples(self._part, np.ones(n), 0.0, compress(self._part))
+        return samples_in_kernel(self._part, self.data.kernel, np.ones(n), self._model.cache_size)
+
+    @cached_property
+    def solver(self) -> NuSolver:
+        """What solves for one nu after the other."""
+        n, model = self.weights.size, self._model
+        losses = SampleLosses(np.zeros(n), self.weights, np.zeros(n))
+        return NuSolver(
+            self.samples, losses, np.array([self.weights.sum()]),
+            lengths=self.samples.norms**2 if self.is_sphere else None,
+            max_iter=limit_of(model),
+        )  # fmt: skip
+
+    def release(self, given: Any) -> None:
+        """Keep no more than estimators are made of, and nothing that the user may change."""
+        for name in ("samples", "solver"):
+            vars(self).pop(name, None)
+        self.data = replace(self.data, X=own_unless_made(self.data.X, given))
+        self._part = None
+
+    def solve(self, nu: float, tol: float) -> Held:
+        """Solve for one nu."""
+        try:
+            return self.held(self.solver.solve(nu, tol), tol)
+        except VanishedError:
+            raise vanished(_AT_ORIGIN, nu) from None
+        except IndefiniteError:
+            if self.is_sphere:
+                raise
+        kernel = self.data.kernel
+        K = self._part if kernel.name == "precomputed" else kernel.between(self._part, self._part)
+        found = by_libsvm(OneClassSVM, K, None, self.weights, limit_of(self._model), nu=nu)
+        square, total = float(found.alpha @ found.margins), nu * float(self.weights.sum())
+        lost = float(self.weights @ np.maximum(-found.b - found.margins, 0.0))
+        return Held(found, total, -found.b, square, 0.5 * square + lost + total * found.b)
+
+    def held(self, found: NuSolution, tol: float) -> Held:
+        """Return a solution with an offset below which, surely, there is no more than its share."""
+        samples, (losses, sums) = self.samples, self.solver.at(found.nu)
+        box, total = Box.of(losses, samples.y, True, sums), float(sums.totals[0])
+        beta, f, norms = found.alpha, found.margins.copy(), samples.norms
+        length = float(beta @ norms)
+        errors = SLACK * EPS * length * norms
+        gap, primal = found.certificate.gap, found.certificate.primal
+        if isinstance(samples, LinearSamples):
+            errors = np.maximum(errors, samples.rounding(np.asarray(found.w), found.b))
+            gap += max(box.certify(beta, f, errors)[0].gap - box.view(beta, f).gap, 0.0)
+            noise = float(errors.max())
+        else:
+            noise = float((errors + samples.value_errors(beta)).max())
+            rough = errors if found.errors is None else errors + found.errors
+            apart = np.abs(f - losses.thresholds + found.b)
+            near = np.flatnonzero((apart <= 2.0 * rough) & (rough > 2.0 * errors))
+            used = np.flatnonzero(beta)
+            f[near] = samples.gram.dot(used, beta[used], near, double=True)[0]
+            rough[near] = errors[near]
+            errors = rough
+        v = f - losses.thresholds
+        safe = 0.5 * sum(best_intercepts(v - errors, losses.caps, total))
+        # Scores that are computed again have rounding errors of their own.
+        rho = min(-found.b, safe) - noise - 8.0 * EPS * float(np.abs(v).max())
+        gap += total * max(-found.b - rho, 0.0)
+        square = max(float(beta @ f), 0.0)
+        lost = float(losses.caps @ np.maximum(rho - v, 0.0))
+        scale = 2.0 / total**2 if self.is_sphere else 1.0
+        objective = scale * (0.5 * square + lost - rho * total)
+        if self.is_sphere:
+            # Relative to P, which is positive and does not depend on where the origin is.
+            primal, gap = objective, scale * gap
+        shown = Certificate(primal, primal - gap, gap)
+        converged = found.converged and gap <= tol * primal * (1.0 + 1e-9) + EPS * primal
+        solution = replace(found, certificate=shown, b=-rho, converged=converged)
+        radius, region = self._proof(box, beta, f, errors, found)
+        return Held(
+            solution, total, rho, square, objective, rho + float(region.high[0]),
+            -rho - float(region.low[0]), radius,
+        )  # fmt: skip
+
+    def _proof(self, box: Box, beta, f, errors, found: NuSolution) -> tuple[float, Region]:
+        """Return how far exact scores may be, over |phi(x)|, and where exact offsets may be."""
+        norms = self.samples.norms
+        shift = found.apart + found.rounding + SLACK * EPS * float(beta @ norms)
+        radius = radius_at(box, beta, f, errors, found.apart, shift) + 0.5 * found.apart
+        return radius, region_of(box, f, radius * norms)
+
+
+def _validated(model: Any, X: Any) -> Any:
+    """Validate samples, of any kind for a function; sets the features."""
+    X = sound(X, numbers=not callable(model.kernel))
+    if callable(model.kernel):
+        X = as_given(X)
+        if is_table(X):
+            validate_data(model, X, skip_check_array=True)
+        return X
+    X = validate_data(model, X, **accepted(model))
+    if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
+        )
+    return X
+
+
+def own_values(kernel: Kernel, X: Any, what: str) -> np.ndarray:
+    """Return K(x, x) of samples, which a kernel matrix does not tell; `what` needs them."""
+    if kernel.name == "precomputed":
+        raise ValueError(
+            f"{what} needs K(x, x) of new samples, which kernel='precomputed' and functions do not "
+            "tell; choose another kernel."
+        )
+    if kernel.name == "rbf":
+        return np.ones(X.shape[0])
+    return kernel.of_products(square_norms(X))

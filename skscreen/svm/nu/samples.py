@@ -1,0 +1,72 @@
+"""Samples of problems at a nu, by their kernel values."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
+from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.multiclass import Division, OneVsOne
+from skscreen.samples.rows import both_signs
+from skscreen.svm.problem import TrainingSet
+
+# Samples from which products in tiles are faster than a matrix in memory, for such problems.
+_IN_TILES = 1000
+
+
+def limit_of(model: Any) -> int | None:
+    """Return the limit of steps of an estimator."""
+    return None if model.max_iter == -1 else model.max_iter
+
+
+def samples_in_kernel(
+    X: Any, kernel: Kernel, y: np.ndarray | None, cache_size: float
+) -> KernelSamples:
+    """Return samples with signs y (n,), or all of them twice, with both."""
+    n = X.shape[0]
+    if kernel.name == "rbf" and n > _IN_TILES:
+        known = n * n * 8 / 2**20
+        cache_size = cache_size if known > cache_size or n > 2 * _IN_TILES else 0.0
+    gram = Gram(X, kernel, cache_size=cache_size, once=True)
+    if y is None:
+        return KernelSamples(Places.twice(gram), both_signs(n))
+    return KernelSamples(gram, y)
+
+
+def known_duals(model: Any, data: TrainingSet) -> np.ndarray:
+    """Return the dual variables with signs (n_rows, n_samples) that a fit of these samples has."""
+    X, support = data.X, model.support_
+    vectors = model.support_vectors_
+    same = support.size == 0 or support.max() < X.shape[0]
+    if same and vectors.shape == (support.size, X.shape[1]):
+        apart = abs(X[support] - vectors)
+        same = not apart.size or apart.max() <= 1e-6 * abs(vectors).max()
+    if not same:
+        raise ValueError(
+            "X must hold the samples of the fit: its support vectors are not those rows of X."
+        )
+    coefs = model.dual_coef_
+    coefs = coefs.toarray() if sparse.issparse(coefs) else coefs
+    out = np.zeros((len(coefs), X.shape[0]))
+    out[:, support] = coefs
+    return out
+
+
+def alpha_of(signed: np.ndarray, division: Division, problem: int) -> np.ndarray:
+    """Return the dual variables of a problem from `dual_coefs` of all samples."""
+    if not isinstance(division, OneVsOne):
+        return division.signs(problem) * signed[problem]
+    i, j = division.pairs[problem]
+    return np.concatenate(
+        [signed[j - 1, division.members[i]], -signed[i, division.members[j]]]
+    )  # fmt: skip
+
+
+def near_zero(X: Any) -> tuple[Any, np.ndarray | float]:
+    """Return rows for inner products with more digits, and what was taken off each."""
+    X = X.astype(np.float64, copy=False)
+    if sparse.issparse(X):
+        return X, 0.0
+    origin = X.mean(axis=0)
+    return X - origin, origin
