@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.svm import OneClassSVM
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from skscreen.core.certificate import Certificate
+from skscreen.core.checks import check_samples
 from skscreen.core.floats import EPS
-from skscreen.core.inputs import sound
+from skscreen.core.inputs import refuse_masked
 from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.kernels.definite import IndefiniteError
@@ -49,8 +50,8 @@ class OneSide:
 
     n_problems, shift = 1, 0.0
 
-    def __init__(self, X: Any, n: int, sample_weight: Any):
-        self.labels = Unlabelled(*taking_part(X, n, sample_weight))
+    def __init__(self, n: int, sample_weight: Any):
+        self.labels = Unlabelled(*taking_part(n, sample_weight))
         self.everyone = np.arange(self.labels.rows.size)
 
     def rows(self, problem: int) -> np.ndarray:
@@ -96,8 +97,7 @@ class OneClassProblem:
 
     def __init__(self, model: Any, X: Any, sample_weight: Any, gamma: float | str | None = None):
         X = _validated(model, X)
-        n = len(X) if isinstance(X, list | tuple) else X.shape[0]
-        division = OneSide(X, n, sample_weight)
+        division = OneSide(_num_samples(X), sample_weight)
         X, kernel = with_kernel(model, X, division.labels, gamma)
         self.data, self._model = TrainingSet(X, division, kernel), model
         self.weights = division.labels.repetitions
@@ -141,7 +141,10 @@ class OneClassProblem:
                 raise
         kernel = self.data.kernel
         K = self._part if kernel.name == "precomputed" else kernel.between(self._part, self._part)
-        found = by_libsvm(OneClassSVM, K, None, self.weights, limit_of(self._model), nu=nu)
+        # At 1 LIBSVM writes beyond its arrays, if rounding leaves some of the sum of weights over.
+        most, limit = min(nu, 1.0 - 1e-9), limit_of(self._model)
+        found = by_libsvm(OneClassSVM, K, None, self.weights, limit, nu=most)
+        found = replace(found, nu=nu)
         square, total = float(found.alpha @ found.margins), nu * float(self.weights.sum())
         lost = float(self.weights @ np.maximum(-found.b - found.margins, 0.0))
         return Held(found, total, -found.b, square, 0.5 * square + lost + total * found.b)
@@ -198,13 +201,13 @@ class OneClassProblem:
 
 def _validated(model: Any, X: Any) -> Any:
     """Validate samples, of any kind for a function; sets the features."""
-    X = sound(X, numbers=not callable(model.kernel))
+    refuse_masked(X, "X")
     if callable(model.kernel):
         X = as_given(X)
         if is_table(X):
             validate_data(model, X, skip_check_array=True)
         return X
-    X = validate_data(model, X, **accepted(model))
+    X = check_samples(X, model=model, **accepted(model))
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."

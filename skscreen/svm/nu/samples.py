@@ -10,8 +10,9 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import both_signs
 from skscreen.svm.problem import TrainingSet
+from skscreen.svm.roads import BY_BLOCKS
 
-# Samples from which products in tiles are faster than a matrix in memory, for such problems.
+# Samples from which products in tiles are faster than a matrix in memory, of an RBF kernel.
 _IN_TILES = 1000
 
 
@@ -24,13 +25,12 @@ def samples_in_kernel(
     X: Any, kernel: Kernel, y: np.ndarray | None, cache_size: float
 ) -> KernelSamples:
     """Return samples with signs y (n,), or all of them twice, with both."""
-    n = X.shape[0]
-    if kernel.name == "rbf" and n > _IN_TILES:
-        known = n * n * 8 / 2**20
-        cache_size = cache_size if known > cache_size or n > 2 * _IN_TILES else 0.0
-    gram = Gram(X, kernel, cache_size=cache_size, once=True)
+    gram = Gram(X, kernel, cache_size=0.0)
+    in_tiles = gram.n > (_IN_TILES if kernel.name == "rbf" else BY_BLOCKS) and gram.is_wide
+    if not in_tiles and 8 * gram.n**2 <= cache_size * 2**20:
+        gram.fill()
     if y is None:
-        return KernelSamples(Places.twice(gram), both_signs(n))
+        return KernelSamples(Places.twice(gram), both_signs(gram.n))
     return KernelSamples(gram, y)
 
 

@@ -22,7 +22,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples
+from skscreen.samples.rows import LARGEST_SINGLE, LinearSamples
 from skscreen.svm.certificate import Box, Sums
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.screening.bounds import SLACK
@@ -84,6 +84,11 @@ class NuSolver:
     _known: tuple[NuSolution, ...] = ()
     # The least errors that scores of solutions had, a mean.
     _fresh: float = np.inf
+
+    @cached_property
+    def _is_large(self) -> bool:
+        """Whether kernel values do not fit into single precision."""
+        return float(self.samples.norms.max(initial=0.0)) ** 2 > LARGEST_SINGLE
 
     @cached_property
     def capacities(self) -> np.ndarray:
@@ -150,7 +155,15 @@ class NuSolver:
                 tol=tol, screening=False, **limits,
             )  # fmt: skip
         found = solve_kernel(
-            self.samples, losses, free=True, sums=sums, start=start, tol=tol, exact=False, **limits
+            self.samples,
+            losses,
+            free=True,
+            sums=sums,
+            start=start,
+            tol=tol,
+            exact=False,
+            double=self.samples.gram.whole is not None or self._is_large,
+            **limits,
         )
         if self.samples.n > _POLISHED and tol > 1e-8:
             return found
