@@ -133,7 +133,8 @@ class OneClassProblem:
     def solve(self, nu: float, tol: float) -> Held:
         """Solve for one nu."""
         try:
-            return self.held(self.solver.solve(nu, tol), tol)
+            # The offset may be a little off the best one.
+            return self.held(self.solver.solve(nu, 0.9 * tol), tol)
         except VanishedError:
             raise vanished(_AT_ORIGIN, nu) from None
         except IndefiniteError:
@@ -174,7 +175,9 @@ class OneClassProblem:
         safe = 0.5 * sum(best_intercepts(v - errors, losses.caps, total))
         # Scores that are computed again have rounding errors of their own.
         rho = min(-found.b, safe) - noise - 8.0 * EPS * float(np.abs(v).max())
-        gap += total * max(-found.b - rho, 0.0)
+        # P rises by no more than that; but scores may be known better by now.
+        known = _gap_at(box, beta, rho - v, errors) + 0.5 * found.apart**2 + 4.0 * EPS * primal
+        gap = min(gap + total * max(-found.b - rho, 0.0), known)
         square = max(float(beta @ f), 0.0)
         lost = float(losses.caps @ np.maximum(rho - v, 0.0))
         scale = 2.0 / total**2 if self.is_sphere else 1.0
@@ -183,7 +186,7 @@ class OneClassProblem:
             # Relative to P, which is positive and does not depend on where the origin is.
             primal, gap = objective, scale * gap
         shown = Certificate(primal, primal - gap, gap)
-        converged = found.converged and gap <= tol * primal * (1.0 + 1e-9) + EPS * primal
+        converged = gap <= tol * primal
         solution = replace(found, certificate=shown, b=-rho, converged=converged)
         radius, region = self._proof(box, beta, f, errors, found)
         return Held(
@@ -197,6 +200,12 @@ class OneClassProblem:
         shift = found.apart + found.rounding + SLACK * EPS * float(beta @ norms)
         radius = radius_at(box, beta, f, errors, found.apart, shift) + 0.5 * found.apart
         return radius, region_of(box, f, radius * norms)
+
+
+def _gap_at(box: Box, beta: np.ndarray, slopes: np.ndarray, errors: np.ndarray) -> float:
+    """Return the largest gap for slopes within errors."""
+    up, down = (box.high - beta) * (slopes + errors), (box.low - beta) * (slopes - errors)
+    return float(np.maximum(up, down).sum())
 
 
 def _validated(model: Any, X: Any) -> Any:
