@@ -49,7 +49,7 @@ sanitize: $(VENV)/.installed-test ## run the tests of the loops with checks of a
 	@$(CHECKED) -m pytest -q -p no:cacheprovider -o pythonpath= -m "not slow and not contract and not proof" $(LOOPS)
 
 # Tests that run every loop.
-LOOPS := tests/test_compiled_levels.py tests/core tests/samples tests/embedding tests/sequence tests/pragam \
+LOOPS := tests/test_compiled_levels.py tests/test_compiled_calls.py tests/core tests/samples tests/embedding tests/sequence tests/pragam \
   tests/metric_learning/problem tests/metric_learning/screening tests/metric_learning/solvers \
   tests/svm/solvers tests/svm/screening tests/svm/certified/test_bounds.py tests/svm/test_crammer_singer.py tests/svm/test_l1.py
 

@@ -57,12 +57,15 @@ struct ChainCache {
     expects_sizes(n, "room", room, "count", count, "full", full);
     expects_sizes(n + 1, "slot", slot, "label", label, "square", square);
     expects_sizes(alpha.size, "loss", loss);
+    for (int64_t c = 0; c < n; ++c)
+      expects(0 < room[c] && room[c] <= std::min(alpha.size, MOST_ROOM),
+              "room must be inside of alpha");
   }
 
   // The room of chain c, and its labellings.
   void check(int64_t c, int64_t length, int64_t m) const {
     const int64_t k = room[c];
-    expects(0 < k && k < MOST_ROOM && 0 <= count[c] && count[c] <= k, "count must fit into room");
+    expects(0 <= count[c] && count[c] <= k, "count must fit into room");
     expects(0 <= slot[c] && slot[c] <= alpha.size - k, "slot must leave room in alpha");
     expects(0 <= length && length < MOST_ENTRIES / k && 0 <= label[c] &&
                 label[c] <= labels.size - k * length,
