@@ -7,8 +7,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 
+from skscreen.core.sklearn_private import safe_indexing
 from skscreen.sequence.data import list_of_sequences
 from skscreen.sequence.labels import check_lists, stack_labels
 
@@ -101,10 +101,10 @@ def _splits(cv, n: int, groups) -> list[tuple[np.ndarray, np.ndarray]]:
 def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list:
     """Fit to some sequences and predict others."""
     n = len(X)
-    params = {name: _safe_indexing(value, train) if _has_length(value, n) else value
+    params = {name: safe_indexing(value, train) if _has_length(value, n) else value
               for name, value in params.items()}  # fmt: skip
-    model = estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
-    parts = _method(model, method)(_safe_indexing(X, test))
+    model = estimator.fit(safe_indexing(X, train), safe_indexing(y, train), **params)
+    parts = _method(model, method)(safe_indexing(X, test))
     if method == "predict":
         return parts
     columns, out = np.searchsorted(classes, model.classes_), []

@@ -29,7 +29,7 @@ ARROWS = {
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
     "inspection": {"core"},
     "metrics": {"answers", "concepts", "core", "fitting", "embedding", "sequence"},
-    "model_selection": {"sequence"},
+    "model_selection": {"core", "sequence"},
     "preprocessing": {"answers", "core", "embedding"},
     "datasets": {"core"},
 }
@@ -111,6 +111,64 @@ def is_stored(node):
 def test_no_module_uses_private_names_of_another():
     for path in FILES:
         assert not sorted(set(private_names(path))), path
+
+
+# The one file that takes private names of scikit-learn, and says why.
+OF_SKLEARN = PACKAGE / "core" / "sklearn_private.py"
+
+
+def test_private_names_of_scikit_learn_are_in_one_file():
+    for path in FILES:
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
+                words = [*node.module.split("."), *(alias.name for alias in node.names)]
+                private = [word for word in words if word.startswith("_")]
+                assert path == OF_SKLEARN or not private, (path, private)
+
+
+def in_functions(node, inside=False):
+    """Yield the imports within functions."""
+    for child in ast.iter_child_nodes(node):
+        if inside and isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        yield from in_functions(child, inside or isinstance(child, ast.FunctionDef | ast.Lambda))
+
+
+# What users may lack, imported where it is used.
+OPTIONAL = {"matplotlib", "pandas", "polars"}
+
+
+def test_imports_stand_at_the_top():
+    for path in FILES:
+        for node in in_functions(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [
+                alias.name for alias in node.names
+            ]  # fmt: skip
+            known = {module.split(".")[0] for module in modules} <= OPTIONAL
+            assert known or path.name == "own.py", (path, modules)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    name_of = {path: ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+               for path in FILES}  # fmt: skip
+    modules = {name: path for path, name in name_of.items()}
+    above = {
+        path: {modules[known] for module, name in imports(path)
+               for known in (f"{module}.{name}", module) if known in modules}
+        for path in FILES if path.name != "own.py"
+    }  # fmt: skip
+    done = set()
+
+    def visit(path, way):
+        assert path not in way, [*way[way.index(path) :], path]
+        if path not in done:
+            for other in above.get(path, ()):
+                visit(other, [*way, path])
+            done.add(path)
+
+    for path in FILES:
+        if path.name != "own.py":
+            visit(path, [])
 
 
 def all_classes():

@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.answers.answers import OPPOSITE, Answers
 from skscreen.answers.read import read_answers
 from skscreen.answers.table import frame_of
 from skscreen.core.inputs import refuse_masked
+from skscreen.core.sklearn_private import check_sample_weight_of
 
 # The odd one to the end, by its place.
 _ODD_LAST = np.array([[1, 2, 0], [0, 2, 1], [0, 1, 2]])
@@ -28,7 +28,7 @@ class Given(NamedTuple):
         weights = self.answers.weights
         if sample_weight is None:
             return weights
-        given = _check_sample_weight(
+        given = check_sample_weight_of(
             sample_weight, range(self.n_trials), dtype=np.float64, ensure_non_negative=True
         )
         if self.kept is not None:

@@ -4,15 +4,14 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from skscreen.concepts.estimator import ConceptEmbedding
 from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of, ridge
 from skscreen.concepts.reading import Reading, read
 from skscreen.concepts.tools.held_out import HeldOut, as_good, predict_held_out, splits_of
 from skscreen.concepts.tools.resample import codes_of
+from skscreen.core.sklearn_private import Interval, fit_context
 from skscreen.core.threads import one_blas_thread
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
@@ -122,7 +121,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
         self, answers: Any, y: Any = None, sample_weight: Any = None, groups: Any = None

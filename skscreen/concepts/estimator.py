@@ -4,9 +4,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of
@@ -14,6 +13,7 @@ from skscreen.concepts.reading import asked, asked_as_given, read
 from skscreen.concepts.tools.choices import is_right, kept_over_thirds, probabilities, similarities
 from skscreen.concepts.tools.resample import ConceptBootstrap, resample
 from skscreen.core.floats import LARGEST
+from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS, one_blas_thread
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
@@ -218,7 +218,7 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, answers: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the dimensions.

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight
+
+from skscreen.core.sklearn_private import check_sample_weight_of
 
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
@@ -189,7 +190,9 @@ def sample_weights(
         refuse_wrong_weights(known, name)
     refuse_not_finite(given, name)
     try:
-        return _check_sample_weight(given, X, dtype=np.float64, copy=copy, ensure_non_negative=True)
+        return check_sample_weight_of(
+            given, X, dtype=np.float64, copy=copy, ensure_non_negative=True
+        )
     except ValueError as error:
         # Its first line: others print the array.
         text = str(error).splitlines()[0]

@@ -9,9 +9,9 @@ from queue import SimpleQueue
 from threading import current_thread, main_thread
 
 from joblib import effective_n_jobs
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils._param_validation import Interval
 from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
+
+from skscreen.core.sklearn_private import Interval, openmp_effective_n_threads
 
 # Range accepted by joblib; other integers overflow.
 N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
@@ -57,7 +57,7 @@ def n_threads() -> int:
     # Threads other than the main one share the processors already.
     if current_thread() is not main_thread():
         return 1
-    return _openmp_effective_n_threads()
+    return openmp_effective_n_threads()
 
 
 def threads_pay(n_values: int) -> bool:

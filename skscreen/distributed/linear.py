@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 import dask
 import dask.array as da
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.linear_model._base import LinearClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.checks import refuse_masked
+from skscreen.core.sklearn_private import Interval, LinearClassifierMixin, StrOptions, fit_context
 from skscreen.distributed.linear_fit import problems_of, solve, start_of
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
@@ -163,7 +162,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the classifier.

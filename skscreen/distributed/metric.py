@@ -5,9 +5,8 @@ from typing import Any, ClassVar, Self, cast
 
 import dask
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from skscreen.core.sklearn_private import Interval, fit_context
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
 from skscreen.fitting.callbacks import with_callbacks
@@ -143,7 +142,7 @@ class DistributedRTLM(ScreenedRTLM):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the metric from labels.

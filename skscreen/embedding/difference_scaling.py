@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import linalg
 from scipy.stats import chi2
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import same_pairs
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import Interval, StrOptions, fit_context, num_samples
 from skscreen.embedding.problem.answers import (
     Layout,
     check_total,
@@ -230,7 +230,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the scale.
@@ -264,7 +264,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         # The reciprocal of a smaller total weight would not be finite.
         self._store(fit, expected * max(counts.sum(), 1e-200))
         self.judgements_, self.coef_ = judged, fit.values
-        self.n_trials_ = _num_samples(X)
+        self.n_trials_ = num_samples(X)
         z = design @ fit.values
         self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
         self.deviance_, self.n_parameters_ = -2.0 * self.log_likelihood_, len(fit.values)

@@ -6,18 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
 
 from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import in_order
+from skscreen.core.sklearn_private import Interval, StrOptions, fit_context, num_samples
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import (
     Answers,
@@ -330,7 +324,7 @@ class OrdinalEmbedding(
         self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
         self, X: Any, y: Any = None, init: Any = None, n_objects: int | None = None, *,
@@ -412,7 +406,7 @@ class OrdinalEmbedding(
         answers, self.objects_, self.response_ = learn_answers(
             X, y, sample_weight, Layout.of(self), given
         )
-        self.n_trials_ = _num_samples(X)
+        self.n_trials_ = num_samples(X)
         learn_columns(self, X, answers.rows.shape[1])
         # Objects that are in no answer are no part of the problem.
         answers, compared = usable_answers(answers).compact(len(self.objects_))

@@ -15,10 +15,9 @@ from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _safe_split
 
 from skscreen.core.checks import as_labels
+from skscreen.core.sklearn_private import Interval, StrOptions, safe_split
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.training_data import remember_as
@@ -100,7 +99,7 @@ def cut(model: Any, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -
     weights = (None, None)
     if sample_weight is not None:
         weights = sample_weight[train], sample_weight[test]
-    return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
+    return safe_split(model, X, y, train), safe_split(model, X, y, test, train), weights
 
 
 def model_of_folds(search: Any, kind: type, **fixed: Any) -> Any:

@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import _check_feature_names
 
 from skscreen.core.inputs import sound
+from skscreen.core.sklearn_private import check_feature_names
 from skscreen.inspection.frame import Display, check_learned
 from skscreen.inspection.style import (
     GREY,
@@ -89,7 +89,7 @@ class LearnedSpaceDisplay(Display):
             sound(X), dtype=np.float64, ensure_min_samples=2, input_name="X"
         )
         if hasattr(estimator, "feature_names_in_"):
-            _check_feature_names(estimator, X, reset=False)
+            check_feature_names(estimator, X, reset=False)
         L = np.asarray(estimator.components_)
         if samples.shape[1] != L.shape[1]:
             raise ValueError(f"X must have {L.shape[1]} features, got {samples.shape[1]}.")

@@ -8,14 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import HasMethods, fit_context, safe_indexing
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     FoldResult,
@@ -179,7 +178,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
         """Choose the strength of the regularisation and learn the metric.
@@ -306,7 +305,7 @@ def _solve_fold(
 ) -> Iterator[FoldResult]:  # fmt: skip
     """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
     rows, y = training
-    X, X_val = _safe_indexing(samples, rows), _safe_indexing(samples, validation)
+    X, X_val = safe_indexing(samples, rows), safe_indexing(samples, validation)
     if sparse.issparse(model.neighbors):
         # Folds may be threads.
         graph = sparse.csr_array(model.neighbors)[rows][:, rows]

@@ -10,9 +10,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import Interval, validate_params
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import (
     PathResult,

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples
 
 from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import (
@@ -19,6 +18,7 @@ from skscreen.core.inputs import (
     same_pairs,
     sample_weights,
 )
+from skscreen.core.sklearn_private import num_samples
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.parameters import Supervision
 
@@ -174,10 +174,10 @@ def check_lists(n_samples: int, threshold: float, supervision: Supervision) -> L
 
 def _check_beside_lists(n_samples: int, supervision: Supervision) -> None:
     """Refuse labels of something else than samples, and their weights."""
-    if supervision.y is not None and _num_samples(supervision.y) != n_samples:
+    if supervision.y is not None and num_samples(supervision.y) != n_samples:
         raise ValueError(
             f"y must hold a label for each of {n_samples} samples, or be None, as it is not used "
-            f"with {supervision.lists[0]}; got {_num_samples(supervision.y)}."
+            f"with {supervision.lists[0]}; got {num_samples(supervision.y)}."
         )
     if supervision.sample_weight is not None:
         raise ValueError(

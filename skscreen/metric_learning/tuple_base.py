@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from skscreen.core.inputs import (
     as_indices,
@@ -17,6 +17,7 @@ from skscreen.core.inputs import (
     same_pairs,
     sound,
 )
+from skscreen.core.sklearn_private import check_feature_names
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
@@ -97,7 +98,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         if self.preprocessor_ is not None and np.ndim(X) == 1:
             X = self._look_up("X", np.asarray(X))
         elif hasattr(self, "feature_names_in_"):
-            _check_feature_names(self, X, reset=False)
+            check_feature_names(self, X, reset=False)
         X = check_array(sound(X), dtype=FLOATS, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
@@ -235,7 +236,7 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
             f"{type(given).__name__}: pass lambda names: np.stack([samples[n] for n in names])."
         )
     if given is not None and not callable(given):
-        _check_feature_names(model, given, reset=True)
+        check_feature_names(model, given, reset=True)
         given = check_array(sound(given, "preprocessor"), dtype=FLOATS, input_name="preprocessor")
     model.preprocessor_ = given
     tuples = listed_rows(tuples)

@@ -5,10 +5,10 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.metric_learning.parameters import Supervision
 from skscreen.metric_learning.supervision import check_weights
@@ -134,7 +134,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         self.n_components = n_components
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
         self, pairs: Any, y: Any, calibration_params: Any = None, sample_weight: Any = None
@@ -345,7 +345,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
     _near: ClassVar = [0, 1]
     _far: ClassVar = [0, 2]
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the metric.
@@ -414,7 +414,7 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
     _near: ClassVar = [0, 1]
     _far: ClassVar = [2, 3]
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, quadruplets: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the metric.

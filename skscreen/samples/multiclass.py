@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import ovr_decision_function
 from skscreen.samples.labels import Labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 
@@ -158,4 +158,4 @@ def vote(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 def class_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """Return votes (n, n_classes), and less than half a vote for the sum of scores, as in `SVC`."""
-    return _ovr_decision_function(scores < 0.0, -scores, n_classes)
+    return ovr_decision_function(scores < 0.0, -scores, n_classes)

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import is_missing, is_sparse
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import Interval, StrOptions
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user

@@ -2,8 +2,7 @@
 
 from typing import Any, Self
 
-from sklearn.base import _fit_context
-
+from skscreen.core.sklearn_private import fit_context
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.sequence.base import LinearChain, MarginalsMixin, keep_weights, linear_chains, solve
@@ -115,7 +114,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
     (3, 2)
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the weights.

@@ -4,10 +4,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.memory import check_kernel_memory
+from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import KERNELS, Kernel, gamma_value
@@ -131,7 +130,7 @@ class KernelChainClassifier(MarginalsMixin):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the coefficients.

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
+from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.pragam.bundle import bmrm
@@ -175,7 +174,7 @@ class MaxMarginChain(LinearChain):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the weights.

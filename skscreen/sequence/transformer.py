@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import is_sparse
+from skscreen.core.sklearn_private import HasMethods, fit_context
 from skscreen.sequence.data import check_names, length_of, list_of_sequences, starts_of
 from skscreen.sequence.items import plain_items
 from skscreen.sequence.labels import labels_of_positions
@@ -75,7 +75,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
     def __init__(self, transformer):
         self.transformer = transformer
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the transformer to all positions.
 
@@ -95,7 +95,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         self.transformer_.fit(positions, *labels)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit_transform(self, X: Any, y: Any = None) -> list:
         """Fit the transformer to all positions, and return the transformed sequences.
 

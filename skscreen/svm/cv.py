@@ -3,8 +3,7 @@
 from numbers import Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from skscreen.core.sklearn_private import Interval
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.folds import search_constraints
 from skscreen.svm.screened.result import SampleScreening

@@ -2,9 +2,7 @@
 
 from typing import ClassVar
 
-from sklearn.linear_model._base import SparseCoefMixin
-from sklearn.utils._param_validation import StrOptions
-
+from skscreen.core.sklearn_private import SparseCoefMixin, StrOptions
 from skscreen.samples.multiclass import LOSSES
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.parameters import LINEAR, OF_CLASSES

@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
+from skscreen.core.sklearn_private import StrOptions
 from skscreen.samples.targets import LOSSES
 from skscreen.svm.estimator import BaseSVR
 from skscreen.svm.parameters import LINEAR, NOT_NEGATIVE

@@ -3,8 +3,7 @@
 import os
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import Interval, Options, StrOptions
-
+from skscreen.core.sklearn_private import Interval, Options, StrOptions
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
 from skscreen.samples.kernels.kernel import KERNELS

@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skscreen.core.certificate import steps_table
+from skscreen.core.sklearn_private import Interval, StrOptions, validate_params
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of
 from skscreen.fitting.progress import say

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.calibration import _sigmoid_calibration
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, deprecated
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.sklearn_private import sigmoid_calibration
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
 from skscreen.svm.problem import SVMProblem
@@ -127,7 +127,7 @@ def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
         fold = clone(model).fit(of_rows(X, rows[rest], pairwise), signs[rest], weights[rest])
         given = X[rows[held]]
         scores[held] = fold.decision_function(given[:, rows[rest]] if pairwise else given)
-    return _sigmoid_calibration(scores, signs)
+    return sigmoid_calibration(scores, signs)
 
 
 def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> np.ndarray:

@@ -6,12 +6,12 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.utils._param_validation import InvalidParameterError
 
 from skscreen.core.checks import check_weights
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import InvalidParameterError, fit_context
 from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
@@ -72,7 +72,7 @@ class SearchOverC(BaseSVM):
                 )
         super()._validate_params()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose C and the other parameters of the grid, and learn from all samples with them.

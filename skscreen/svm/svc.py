@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
+from skscreen.core.sklearn_private import StrOptions
 from skscreen.samples.multiclass import LOSSES
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.parameters import KERNEL, OF_CLASSES

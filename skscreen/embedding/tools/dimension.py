@@ -13,8 +13,8 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils.validation import _num_samples
 
+from skscreen.core.sklearn_private import num_samples
 from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.embedding.problem.answers import (
     Answers,
@@ -155,7 +155,7 @@ def embedding_dimension_test(
             f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
         )
     rng = check_random_state(random_state)
-    folds = _folds(answers, groups, _num_samples(X), cv, n_repeats, rng)
+    folds = _folds(answers, groups, num_samples(X), cv, n_repeats, rng)
     columns = list(range(answers.rows.shape[1]))
     read = {"columns": columns, "odd": 2, "pivot": None, "response": "auto"}
     model = clone(model).set_params(objects=len(objects), verbose=0, **read)

@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_scalar
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.floats import SQUARABLE
 from skscreen.core.inputs import in_order, sound
 from skscreen.core.memory import check_kernel_memory
+from skscreen.core.sklearn_private import check_feature_names
 
 # Measured number of kernel matrices in memory at the same time.
 _MATRICES = 4
@@ -98,7 +99,7 @@ class FeatureMap(BaseEstimator):
             raise ValueError(
                 f"F must have a row for each of {len(rows)} objects, got {len(values)}."
             )
-        _check_feature_names(self, F, reset=True)
+        check_feature_names(self, F, reset=True)
         values = values[rows]
         self.middle_ = values.mean(axis=0)
         self.size_ = float(np.abs(values - self.middle_).max()) or 1.0
@@ -112,7 +113,7 @@ class FeatureMap(BaseEstimator):
                 f"F must have the {width} features that the map was learned from, got "
                 f"{values.shape[1]}."
             )
-        _check_feature_names(self, F, reset=False)
+        check_feature_names(self, F, reset=False)
         with np.errstate(over="ignore"):
             return np.clip((values - self.middle_) / self.size_, -SQUARABLE, SQUARABLE)
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, validate_data
+from sklearn.utils.validation import validate_data
 
+from skscreen.core.sklearn_private import check_feature_names
 from skscreen.embedding.problem.answers import Answers, Layout, read_answers
 
 
@@ -25,7 +26,7 @@ def check_columns_of_fit(model: Any, X: Any) -> None:
     if not hasattr(X, "columns") or X.shape[1] != model.n_features_in_:
         return
     if model.columns is None or not set(model.columns) <= set(X.columns):
-        _check_feature_names(model, X, reset=False)
+        check_feature_names(model, X, reset=False)
 
 
 def learned_columns(model: Any) -> list:

@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.sklearn_private import wrap_data_with_container
 from skscreen.embedding.problem.answers import Answers, learn_answers, usable_answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
@@ -81,7 +81,7 @@ class PlaceMixin(BaseEstimator):
         # Answers about known objects alone have no information.
         answers = answers.take(np.any(answers.rows >= n_fit, axis=1))
         points = self._found(answers, known, len(new))
-        wrapped = _wrap_data_with_container("transform", points, points, self)
+        wrapped = wrap_data_with_container("transform", points, points, self)
         if hasattr(wrapped, "index"):
             wrapped.index = objects[new]
         return wrapped

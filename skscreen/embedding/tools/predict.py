@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
-from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
+from skscreen.core.sklearn_private import wrap_data_with_container
 from skscreen.embedding.problem.answers import check_total, is_tensor, read_trials
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
@@ -48,7 +48,7 @@ class PredictMixin(BaseEstimator):
                     f"{new[0]!s}: their points are not known, see place."
                 )
         points = self.embedding_.copy()
-        points = _wrap_data_with_container("transform", points, points, self)
+        points = wrap_data_with_container("transform", points, points, self)
         if hasattr(points, "index") and not are_positions(self.objects_):
             points.index = self.objects_
         return points

@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import _num_samples
 
 from skscreen._compiled import samples as loops
+from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.kernels.definite import check_symmetric
 from skscreen.samples.kernels.distances import (
     lost_digits,
@@ -56,9 +56,7 @@ class KernelFunction:
     def to_training(self, X: Any) -> np.ndarray:
         """Return kernel values between samples and those of the training, (len(X), n)."""
         X = as_given(X)
-        return matrix_of(
-            self.kernel, X, self.samples, (_num_samples(X), _num_samples(self.samples))
-        )
+        return matrix_of(self.kernel, X, self.samples, (num_samples(X), num_samples(self.samples)))
 
     @property
     def rows(self) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.checks import check_labels, check_weights
+from skscreen.core.sklearn_private import Interval, validate_params
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar

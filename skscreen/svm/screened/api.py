@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import _num_samples
 
+from skscreen.core.sklearn_private import Interval, StrOptions, num_samples, validate_params
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, of_rows
@@ -173,7 +172,7 @@ def screen_samples(
         "intercept_scaling": intercept_scaling, "class_weight": class_weight,
         "intercept": intercept, "multi_class": multi_class,
     }  # fmt: skip
-    known = as_known(reference, _num_samples(X))
+    known = as_known(reference, num_samples(X))
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
     mode = settings.pop("intercept", None)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._missing import is_pandas_na
 
 from skscreen.core.inputs import listed_rows
 
@@ -159,7 +158,7 @@ def column_places(columns: Any, labels: list) -> list[int]:
 def column_place(column: Any, labels: list, parameter: str) -> int:
     """Return the place of a column that is given by label or by number."""
     # pandas.NA equals nothing, itself included.
-    if not is_pandas_na(column) and column in labels:
+    if type(column).__name__ != "NAType" and column in labels:
         return labels.index(column)
     whole = isinstance(column, Integral) and not isinstance(column, bool)
     if whole and -len(labels) <= column < len(labels):
