@@ -5,8 +5,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from skscreen.core.sklearn_private import Interval, Options, StrOptions
 from skscreen.fitting.path import warn_unless_converged
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import KERNELS

@@ -5,10 +5,10 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
 from skscreen.samples.kernels.kernel import Kernel
@@ -178,7 +178,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         self.cache_size = cache_size
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples.

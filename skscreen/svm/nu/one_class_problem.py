@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.svm import OneClassSVM
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import validate_data
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.checks import check_samples
 from skscreen.core.floats import EPS
 from skscreen.core.inputs import refuse_masked
+from skscreen.core.sklearn_private import num_samples
 from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.kernels.definite import IndefiniteError
@@ -97,7 +98,7 @@ class OneClassProblem:
 
     def __init__(self, model: Any, X: Any, sample_weight: Any, gamma: float | str | None = None):
         X = _validated(model, X)
-        division = OneSide(_num_samples(X), sample_weight)
+        division = OneSide(num_samples(X), sample_weight)
         X, kernel = with_kernel(model, X, division.labels, gamma)
         self.data, self._model = TrainingSet(X, division, kernel), model
         self.weights = division.labels.repetitions

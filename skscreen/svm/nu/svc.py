@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
 
 from skscreen.core.certificate import HISTORY
+from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
@@ -163,7 +162,7 @@ class ScreenedNuSVC(BaseSVC):
         self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 
+from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
 from skscreen.svm.estimator import BaseSVR, set_learned
@@ -125,7 +125,7 @@ class ScreenedNuSVR(BaseSVR):
         self.cache_size = cache_size
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples.
