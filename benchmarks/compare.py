@@ -29,6 +29,7 @@ FAMILIES = {
     "search": "benchmarks.svm.searches",
     "metric": "benchmarks.metric_learning.peers",
     "embedding": "benchmarks.embedding.peers",
+    "concepts": "benchmarks.concepts.peers",
     "sequence": "benchmarks.sequence.peers",
 }
 

@@ -142,14 +142,14 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         """
         forget(self)
         reading = read(answers, y, sample_weight)
-        codes = codes_of(groups, reading.answers)
+        codes = codes_of(groups, reading.answers, reading.n_given)
         usual = law(reading.trials)
         if isinstance(self.l1s, Integral):
             l1s = usual * np.geomspace(LOWEST, HIGHEST, int(self.l1s))
         else:
             l1s = np.unique(positive_values("l1s", self.l1s, "a number of values, or a list"))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        splits = splits_of(self.cv, reading.answers, groups, seed)
+        splits = splits_of(self.cv, reading.n_given, groups, seed)
         n_fits = len(l1s) * len(splits)
         objective = objective_of(self, reading.trials, usual, n_fits)
         with one_blas_thread(), Tasks(self, n_fits + n_tasks(self)) as tasks:

@@ -111,6 +111,8 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         Whether each object is in a trial.
     answers_ : Answers
         The answers of the fit.
+    n_trials_ : int
+        Number of trials that were given.
 
     Raises
     ------

@@ -101,7 +101,8 @@ def _store(model: Any, found: Agreed, reading: Reading, objective: Objective) ->
     model.n_significant_ = count_significant(found.X, errors)
     model.objective_, model.log_likelihood_ = found.objective, found.log_likelihood
     model.history_, model.n_iter_ = found.history, len(found.history)
-    model.answers_, model.objects_ = reading.answers, reading.answers.objects
+    model.answers_, model.n_trials_ = reading.answers, reading.n_given
+    model.objects_ = reading.answers.objects
     model.compared_ = np.zeros(n_objects, dtype=bool)
     model.compared_[reading.compared] = True
     embedding = np.zeros((n_objects, d))

@@ -20,6 +20,7 @@ class Reading(NamedTuple):
     trials: Trials  # by places among the compared objects
     compared: np.ndarray  # (n_compared,): places of these among all objects
     rows: np.ndarray  # (n_trials,): which rows of the answers the trials are
+    n_given: int  # trials as the user counts them, to which the answers refer
 
 
 def read(X: Any, y: Any, sample_weight: Any) -> Reading:
@@ -37,7 +38,7 @@ def read(X: Any, y: Any, sample_weight: Any) -> Reading:
     places = np.cumsum(is_shown, dtype=np.int32) - np.int32(1)
     compared = np.flatnonzero(is_shown)
     trials = Trials(places[shown], weights, answers.kind == "oddoneout", len(compared))
-    return Reading(replace(answers, weights=kept), trials, compared, rows)
+    return Reading(replace(answers, weights=kept), trials, compared, rows, given.n_trials)
 
 
 class Asked(NamedTuple):
@@ -61,7 +62,7 @@ def asked_as_given(model: Any, X: Any) -> Asked:
         return asked(model, X)
     n_rows = len(X) if hasattr(X, "__len__") else 0
     given = given_answers(X, np.full(n_rows, 2), kinds=KINDS, arrays=ARRAYS, name="answers")
-    if given.kept is not None:
-        row = int(np.argmin(given.kept))
+    if len(given.answers.left_out):
+        row = int(given.answers.left_out[0])
         raise ValueError(f"answers must show three different objects, but row {row} does not.")
     return Asked(places_of(given.answers, model.objects_, "answers"), "oddoneout", None)

@@ -10,7 +10,7 @@ import numpy as np
 TILE = 128
 # A table of all pairs has at most so many objects; for more, and where trials show a smaller share
 # of all pairs than this, those that occur are listed.
-LARGEST_TABLE, SHARE_OF_TABLE = 8_000, 0.1
+LARGEST_TABLE, SHARE_OF_TABLE = 8_000, 0.2
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, check_cv
 
-from skscreen.answers.answers import Answers
 from skscreen.concepts.fit import large
 from skscreen.concepts.problem.objective import Objective
 from skscreen.concepts.reading import Reading
@@ -32,7 +31,7 @@ class HeldOut:
     converged: bool
 
 
-def splits_of(cv: Any, answers: Answers, groups: Any, seed: int) -> list[Split]:
+def splits_of(cv: Any, n_trials: int, groups: Any, seed: int) -> list[Split]:
     """Return which trials are learned from and predicted, in each fold."""
     if cv is None:
         kind = ShuffleSplit if groups is None else GroupShuffleSplit
@@ -40,7 +39,7 @@ def splits_of(cv: Any, answers: Answers, groups: Any, seed: int) -> list[Split]:
     elif isinstance(cv, Integral):
         kind = KFold if groups is None else GroupKFold
         cv = kind(int(cv), shuffle=True, random_state=seed)
-    splits = list(check_cv(cv).split(np.zeros(len(answers)), groups=groups))
+    splits = list(check_cv(cv).split(np.zeros(n_trials), groups=groups))
     if not splits:
         raise ValueError("cv must give folds, got none: an iterator can be used once only.")
     return splits

@@ -49,7 +49,7 @@ def resample(
 ) -> ConceptBootstrap:
     """Refit trials, or all those of a participant, drawn with replacement, from the fitted ones."""
     reading, X = read(model.answers_, None, None), model.embedding_[model.compared_]
-    codes = codes_of(groups, model.answers_)[reading.rows]
+    codes = codes_of(groups, model.answers_, model.n_trials_)[reading.rows]
     trials = reading.trials
     threads = min(effective_n_jobs(n_jobs), n_samples)
     check_free(trials, X.shape[1], threads)
@@ -87,20 +87,19 @@ def resample(
     return ConceptBootstrap(embeddings, r, _spread(embeddings))
 
 
-def codes_of(groups: Any, answers: Answers) -> np.ndarray:
+def codes_of(groups: Any, answers: Answers, n_trials: int) -> np.ndarray:
     """Return the number of the group of each row of answers, that of its trial without groups."""
     if groups is None:
-        return answers.trials
+        return np.unique(answers.trials, return_inverse=True)[1]
     groups = column_or_1d(groups)
-    if len(groups) != len(answers):
+    if len(groups) != n_trials:
         raise ValueError(
-            f"groups must have one entry for each of the {len(answers)} trials of the fit, got "
-            f"{len(groups)}."
+            f"groups must have one entry for each of the {n_trials} trials, got {len(groups)}."
         )
-    codes = np.unique(groups, return_inverse=True)[1]
+    codes = np.unique(groups[answers.trials], return_inverse=True)[1]
     if codes.max() == 0:
         raise ValueError("groups must name at least two participants, got one.")
-    return codes[answers.trials]
+    return codes
 
 
 def _spread(embeddings: np.ndarray) -> np.ndarray:

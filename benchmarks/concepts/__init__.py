@@ -1,0 +1,1 @@
+"""Dimensions from odd-one-out trials."""
