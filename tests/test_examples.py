@@ -142,6 +142,7 @@ def test_labellers_of_digit_words_beat_single_images():
         "C_gamma_proved",
         "certified_C",
         "certified_classes",
+        "concepts",
         "embedding_losses",
         "embedding_solvers",
         "feature_weights",
