@@ -19,7 +19,7 @@ from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.path_solver import Warm
 from skscreen.metric_learning.problem import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.solvers import projected_gradient
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 
@@ -74,7 +74,7 @@ def reasons(X, y, name: str, **options) -> None:
     )
 
 
-def last_solution(warm: Warm, lam: float) -> Point:
+def last_solution(warm: Warm, lam: float) -> Metric:
     """Start where the last lambda ended."""
     return warm.evaluation.point
 

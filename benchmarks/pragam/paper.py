@@ -27,7 +27,7 @@ from benchmarks.support.parts import headed, options_of
 from benchmarks.support.tables import table
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.pragam.iterates import certify
+from skscreen.pragam.iterates import follow
 from skscreen.pragam.solvers import Solver
 from skscreen.samples.rows import LinearSamples
 
@@ -158,14 +158,14 @@ def rate(bench: Bench) -> None:
         risk = split.risk(lam, True)
         for label, L in (("automatic", None), ("exact", exact_lipschitz(split.X) / lam)):
             iterates = excessive_gap(risk, lipschitz=L, restart=False)
-            found = certify(iterates, 1e-9, bench.most(10_000))
+            found = follow(iterates, 1e-9, bench.most(10_000))
             k = found.history["iteration"].astype(float)
             gap = found.history["primal"] - found.history["dual"]
             last = k >= k[-1] / 10.0
             slope = np.polyfit(np.log(k[last]), np.log(gap[last]), 1)[0]
             rows.append((f"{lam:.3g}", label, found.n_iter, f"{gap[-1]:.1e}", f"{slope:.2f}"))
             lines[f"λ = {lam:.3g}, {label} L"] = k, gap
-        found = certify(excessive_gap(risk), 1e-9, bench.most(10_000))
+        found = follow(excessive_gap(risk), 1e-9, bench.most(10_000))
         history = found.history
         lines[f"λ = {lam:.3g}, restarts"] = (
             history["iteration"],
@@ -184,7 +184,7 @@ def steps(bench: Bench) -> None:
         split = bench.split(name)
         for free in (False, True):
             risk, lam = split.risk(split.lam, free), split.lam
-            best = certify(excessive_gap(risk), 1e-7, bench.most(20_000))
+            best = follow(excessive_gap(risk), 1e-7, bench.most(20_000))
             counts = []
             for L, restart in (
                 (None, False),

@@ -18,7 +18,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.distributed.parts import Parts, addresses, sent
 from skscreen.metric_learning.problem.comparisons import Comparisons
-from skscreen.metric_learning.problem.domains import Domain, Point
+from skscreen.metric_learning.problem.domains import Domain, Metric
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Objective
 from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
@@ -97,24 +97,24 @@ class PartitionedComparisons:
         """Return the one threshold that all rows have."""
         return np.array([loss.threshold])
 
-    def margins(self, point: Point) -> Point:
+    def margins(self, point: Metric) -> Metric:
         """Return what stands for the margins at a point, in whatever order the parts keep them."""
         return point
 
-    def loss(self, point: Point, loss: SmoothedHinge) -> tuple[float, np.ndarray, float]:
+    def loss(self, point: Metric, loss: SmoothedHinge) -> tuple[float, np.ndarray, float]:
         """Return value, adjoint and its error as `Comparisons.loss` does: one pass on workers."""
         found = self._map("loss", point, loss)
         values, adjoints, errors = zip(*found, strict=True)
         return sum(values), *self._sum(adjoints, errors)
 
-    def loss_value(self, point: Point, loss: SmoothedHinge) -> tuple[float, float]:
+    def loss_value(self, point: Metric, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, and a bound on its rounding error."""
         found = self._map("loss_value", point, loss)
         values, errors = zip(*found, strict=True)
         # Losses are not negative.
         return sum(values), sum(errors) + len(values) * EPS * sum(values)
 
-    def loss_bound(self, point: Point, loss: SmoothedHinge, upper: bool) -> float:
+    def loss_bound(self, point: Metric, loss: SmoothedHinge, upper: bool) -> float:
         """Return what the sum of losses is at most or at least."""
         found = self._map("loss_bound", point, loss, upper)
         error = len(found) * EPS * sum(abs(value) for value in found)
@@ -132,15 +132,15 @@ class PartitionedComparisons:
         """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
         return len(self.parts) * sum(self._map("largest_lam", None, loss))
 
-    def largest_ratio(self, point: Point, loss: SmoothedHinge) -> float:
+    def largest_ratio(self, point: Metric, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
         return max(self._map("largest_ratio", point, loss))
 
-    def sort_places(self, point: Point) -> tuple[Self, Point]:
+    def sort_places(self, point: Metric) -> tuple[Self, Metric]:
         """Sort the places of each block by distance; nothing waits for it."""
         return self._like(self.parts.then(rtlm_sorted, point), self.n_items), point
 
-    def _map(self, method: str, point: Point | None, *args) -> list:
+    def _map(self, method: str, point: Metric | None, *args) -> list:
         """Call a method of all parts, with their margins at a point if there is one."""
         return self.parts.map(_call, method, point, *args, name=f"rtlm_{method}")
 
@@ -191,13 +191,13 @@ def rtlm_triplets(
     return kind(X, items).restrict(items.start, items.stop)
 
 
-def _call(part: Comparisons, method: str, point: Point | None, *args):
+def _call(part: Comparisons, method: str, point: Metric | None, *args):
     with blas_threads_for(part.n_features):
         margins = [] if point is None else [part.margins(point)]
         return getattr(part, method)(*margins, *args)
 
 
-def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:
+def rtlm_sorted(part: Comparisons, point: Metric) -> Comparisons:
     """Sort the places of a part."""
     with blas_threads_for(part.n_features):
         return part.sort_places(part.margins(point))[0]

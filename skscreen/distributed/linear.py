@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.checks import refuse_masked
 from skscreen.core.sklearn_private import Interval, LinearClassifierMixin, StrOptions, fit_context
-from skscreen.distributed.linear_fit import problems_of, solve, start_of
+from skscreen.distributed.linear_fit import problems_of, solve_rows, start_of
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
     as_array,
@@ -191,7 +191,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             self.classes_, self.n_features_in_ = data.classes, data.n_features
             if data.names is not None:
                 self.feature_names_in_ = data.names
-            solve(self, data, problems, start)
+            solve_rows(self, data, problems, start)
         return self
 
     def decision_function(self, X: Any) -> Any:

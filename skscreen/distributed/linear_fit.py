@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from distributed import KilledWorker
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import HISTORY
@@ -25,7 +25,7 @@ _MOST_PASSES = 200
 LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
 
 
-def problems_of(model: Any, data: LabelledRows, Cs: Sequence[float]) -> Problems:
+def problems_of(model: BaseEstimator, data: LabelledRows, Cs: Sequence[float]) -> Problems:
     """Return the problems of each C: one for two classes, else one for each class."""
     positive = np.arange(data.classes.size) if data.classes.size > 2 else np.array([1])
     scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
@@ -37,7 +37,7 @@ def problems_of(model: Any, data: LabelledRows, Cs: Sequence[float]) -> Problems
     return problems
 
 
-def start_of(model: Any, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
+def start_of(model: BaseEstimator, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
     """Return the weights of the previous fit, or those for a part of the rows."""
     if not (model.warm_start and "coef_" in old):
         return from_part(data, problems, float(model.tol))
@@ -65,7 +65,9 @@ def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
     return newton.best.W.copy()
 
 
-def solve(model: Any, data: LabelledRows, problems: Problems, start: np.ndarray) -> Iterate:
+def solve_rows(
+    model: BaseEstimator, data: LabelledRows, problems: Problems, start: np.ndarray
+) -> Iterate:
     """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
     rows, tol, began = ClusterRows(data.blocks), float(model.tol), perf_counter()
     most = _MOST_PASSES if model.max_iter is None else model.max_iter

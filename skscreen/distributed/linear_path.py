@@ -9,7 +9,13 @@ import numpy as np
 from sklearn.base import clone
 
 from skscreen.distributed.linear import DistributedLinearSVC
-from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
+from skscreen.distributed.linear_fit import (
+    attributes,
+    from_part,
+    one_or_all,
+    problems_of,
+    solve_rows,
+)
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import read_rows
 from skscreen.fitting.grid import positive_values
@@ -108,7 +114,7 @@ def distributed_svc_path(
     with dask.config.set(QUIET):
         data = read_rows(connected(), X, y, sample_weight, model.class_weight)
         problems = problems_of(model, data, grid.tolist())
-        found = solve(model, data, problems, from_part(data, problems, float(model.tol)))
+        found = solve_rows(model, data, problems, from_part(data, problems, float(model.tol)))
     shape, (coefs, intercepts) = (grid.size, -1), attributes(found.W, problems)
     return DistributedSVCPath(
         grid, data.classes, coefs.reshape(*shape, data.n_features), intercepts.reshape(shape),

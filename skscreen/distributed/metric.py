@@ -144,7 +144,7 @@ class DistributedRTLM(ScreenedRTLM):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Learn the metric from labels.
 
         Parameters

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
+
+from sklearn.base import BaseEstimator
 
 from skscreen.fitting.progress import ProgressBar
+
+Method = TypeVar("Method", bound=Callable)
 
 try:
     from sklearn import callback
@@ -14,24 +18,24 @@ except ImportError:
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for that of scikit-learn >= 1.9."""
 
-    def with_callbacks(method: Callable) -> Callable:
+    def with_callbacks(method: Method) -> Method:
         """Return the method: there are no callbacks to end."""
         return method
 
 else:
 
-    def with_callbacks(method: Callable) -> Callable:
+    def with_callbacks(method: Method) -> Method:
         """Return a method that ends the callbacks of its estimator, but not within another one."""
         managed = callback.with_callbacks(method)
 
         @wraps(method)
-        def run(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        def run(estimator: BaseEstimator, *args: Any, **kwargs: Any) -> Any:
             return (method if _is_followed(estimator) else managed)(estimator, *args, **kwargs)
 
-        return run
+        return cast(Method, run)
 
 
-def _is_followed(estimator: Any) -> bool:
+def _is_followed(estimator: BaseEstimator) -> bool:
     """Whether callbacks have been set up for a fit that is under way."""
     return hasattr(estimator, "_callback_fit_ctx")
 
@@ -39,7 +43,7 @@ def _is_followed(estimator: Any) -> bool:
 class Tasks:
     """Tells the user's bar, `bar`, and callbacks about the tasks of a fit, `n_tasks` if known."""
 
-    def __init__(self, estimator: Any, n_tasks: int | None, name: str = ""):
+    def __init__(self, estimator: BaseEstimator, n_tasks: int | None, name: str = ""):
         # A fit within a fit of the same estimator, as a refit is, has no tasks of its own.
         self.bar = ProgressBar(estimator.verbose > 0)
         self._estimator, self._n_tasks, self._name = estimator, n_tasks, name

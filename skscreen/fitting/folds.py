@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
@@ -20,6 +22,7 @@ from skscreen.core.checks import as_labels
 from skscreen.core.sklearn_private import Interval, StrOptions, safe_split
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
+from skscreen.fitting.path import Model
 from skscreen.fitting.training_data import remember_as
 from skscreen.fitting.warning import warn_user
 
@@ -28,7 +31,7 @@ from skscreen.fitting.warning import warn_user
 class FoldResult:
     """What a fold has for one value of the grid."""
 
-    model: Any  # fitted
+    model: BaseEstimator  # fitted
     X: Any  # the validation samples as it takes them
     failed: list  # solutions that missed their tolerance
     start: Any  # at which a refit of this value may begin
@@ -75,7 +78,7 @@ def split(cv: Any, X: Any, y: Any, codes: Any, groups: Any, classifier: bool = T
     return X, y, folds
 
 
-def _rows(part: Any, places: np.ndarray) -> np.ndarray:
+def _rows(part: ArrayLike, places: np.ndarray) -> np.ndarray:
     try:
         return places[np.asarray(part)]
     except IndexError as error:
@@ -94,7 +97,7 @@ def check_weights_of_folds(sample_weight: np.ndarray, splits: list) -> None:
             )
 
 
-def cut(model: Any, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -> tuple:
+def cut(model: BaseEstimator, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -> tuple:
     """Return training samples, validation samples, and the weights of both."""
     weights = (None, None)
     if sample_weight is not None:
@@ -102,7 +105,7 @@ def cut(model: Any, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -
     return safe_split(model, X, y, train), safe_split(model, X, y, test, train), weights
 
 
-def model_of_folds(search: Any, kind: type, **fixed: Any) -> Any:
+def model_of_folds(search: BaseEstimator, kind: type[Model], **fixed: Any) -> Model:
     """Return an estimator of a kind with the parameters that a search over folds shares with it."""
     names = set(kind().get_params()) & set(search.get_params(deep=False))
     names -= {"store", "n_jobs", "verbose", *fixed}
@@ -110,8 +113,8 @@ def model_of_folds(search: Any, kind: type, **fixed: Any) -> Any:
 
 
 def score_folds(
-    search: Any, model: Any, path: FoldPath, scorer: Callable, X: Any, y: Any, splits: list,
-    sample_weight: Any, tasks: Tasks, grid: dict[str, Sequence],
+    search: BaseEstimator, model: BaseEstimator, path: FoldPath, scorer: Callable, X: Any, y: Any,
+    splits: list, sample_weight: Any, tasks: Tasks, grid: dict[str, Sequence],
 ) -> tuple[int, list, Any]:  # fmt: skip
     """Score all values on all folds; set what `GridSearchCV` has; return best index, failed, start.
 
@@ -209,7 +212,7 @@ def _results(
     return out | {"rank_test_score": ranks.astype(np.int32)}
 
 
-def as_best(search: Any, kind: type, **chosen: Any) -> Any:
+def as_best(search: BaseEstimator, kind: type[Model], **chosen: Any) -> Model:
     """Return the refitted search as an estimator of the kind that it searches for."""
     out = model_of_folds(search, kind, **chosen)
     names = set(vars(search)) - set(search.get_params(deep=False))
@@ -219,7 +222,7 @@ def as_best(search: Any, kind: type, **chosen: Any) -> Any:
     return out
 
 
-def check_refit(search: Any) -> None:
+def check_refit(search: BaseEstimator) -> None:
     """Refuse to predict with a search that has chosen values and was not fitted with them."""
     if hasattr(search, "best_params_") and not search.refit:
         raise NotFittedError(
@@ -230,7 +233,7 @@ def check_refit(search: Any) -> None:
 
 
 def _score_fold(
-    path: FoldPath, scorer: Callable, model: Any, X: Any, y: Any, train: Any, test: Any,
+    path: FoldPath, scorer: Callable, model: BaseEstimator, X: Any, y: Any, train: Any, test: Any,
     sample_weight: Any, keep: bool,
 ) -> _Fold:  # fmt: skip
     """Follow the path of one fold."""
@@ -279,7 +282,7 @@ def _score(scorer: Callable, step: FoldResult, y: Any, weighted: dict) -> float:
     return float(found.item())
 
 
-def _takes_weights(scorer: Any) -> bool:
+def _takes_weights(scorer: Callable) -> bool:
     """Whether a scorer has a use for sample weights."""
     if hasattr(scorer, "_accept_sample_weight"):
         return scorer._accept_sample_weight()

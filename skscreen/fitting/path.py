@@ -4,25 +4,59 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
+from skscreen.core.certificate import Certificate
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.training_data import MEMORY
 from skscreen.fitting.warning import warn_user
 
 
+class Solved(Protocol):
+    """What the solution of a problem tells, whatever problem it is."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """Its proof."""
+        ...
+
+    @property
+    def n_iter(self) -> int:
+        """Steps of the solver."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Time of the solve."""
+        ...
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative duality gap met the tolerance."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where it is on a path."""
+        ...
+
+
+Model = TypeVar("Model", bound=BaseEstimator)
+Solution = TypeVar("Solution", bound=Solved)
+
+
 @dataclass(frozen=True, repr=False)
-class PathResult:
+class PathResult(Generic[Model, Solution]):
     """Solutions along a path, by the parameters of `model`; indexing gives fitted estimators."""
 
-    model: Any
-    solutions: tuple[Any, ...]
+    model: Model
+    solutions: tuple[Solution, ...]
 
-    def at(self, values: np.ndarray, value: float, name: str) -> Any:
+    def at(self, values: np.ndarray, value: float, name: str) -> Model:
         """Return the fitted estimator of one of the values of the parameter of the path."""
         return self[self.index(values, value, name)]
 
@@ -48,11 +82,11 @@ class PathResult:
         """Return the number of solutions."""
         return len(self.solutions)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> Model:
         """Return the fitted estimator of a solution."""
         raise NotImplementedError
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Model]:
         """Iterate over the fitted estimators."""
         return (self[index] for index in range(len(self)))
 
@@ -98,8 +132,8 @@ def place_of(index: int, length: int) -> int:
 
 @with_callbacks
 def solve_path(
-    model: Any, steps: Iterable[tuple[Any, float]], total: int | None, name: str
-) -> list:
+    model: BaseEstimator, steps: Iterable[tuple[Solution, float]], total: int | None, name: str
+) -> list[Solution]:
     """Solve along a path until it, a callback or the user ends it; return what was solved."""
     # `steps` solves as it goes, and yields the share of the path that is done with each solution.
     solutions = []
@@ -117,7 +151,7 @@ def solve_path(
 
 
 def warn_unless_converged(
-    solutions: Sequence[Any], tol: float, max_iter: int | None, advice: tuple[str, str]
+    solutions: Sequence[Solved], tol: float, max_iter: int | None, advice: tuple[str, str]
 ) -> None:
     """Warn if a solution missed its tolerance, with advice if it ended at `max_iter`, or if not."""
     failed = [solution for solution in solutions if not solution.converged]
@@ -133,7 +167,7 @@ def warn_unless_converged(
         )
 
 
-def clone_for(model: Any, **parameters: Any) -> Any:
+def clone_for(model: Model, **parameters: Any) -> Model:
     """Return an estimator for one solution of a path, with the features that `model` has seen."""
     out = clone(model).set_params(**parameters)
     for name in ("n_features_in_", "feature_names_in_"):
@@ -142,7 +176,7 @@ def clone_for(model: Any, **parameters: Any) -> Any:
     return out
 
 
-def forget(model: Any) -> dict[str, Any]:
+def forget(model: BaseEstimator) -> dict[str, Any]:
     """Remove what a fit has set, names that end in "_", and return it; forget its training data."""
     learned: dict[str, Any] = {}
     rest: dict[str, Any] = {}

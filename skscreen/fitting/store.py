@@ -258,7 +258,7 @@ def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
     return f"{key} 4 {content_key(*content)}"
 
 
-def check_store(store: Any) -> Store | None:
+def check_store(store: str | os.PathLike | Store | None) -> Store | None:
     """Return the store that a parameter `store` means: None, a folder or a Store."""
     if store is None or isinstance(store, Store):
         return store

@@ -180,7 +180,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
 
     @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any, *, groups: Any = None
+    ) -> Self:
         """Choose the strength of the regularisation and learn the metric.
 
         Parameters

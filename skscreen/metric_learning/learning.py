@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from skscreen.core.certificate import HISTORY, steps_table
 from skscreen.core.inputs import sound
 from skscreen.fitting.callbacks import Tasks
-from skscreen.fitting.path import clone_for, warn_unless_converged
+from skscreen.fitting.path import Model, clone_for, warn_unless_converged
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.distance import FLOATS
@@ -139,7 +139,7 @@ def start_at(solution: Solution) -> dict:
     }  # fmt: skip
 
 
-def fitted(model: BaseEstimator, solution: Solution, problem: Problem) -> Any:
+def fitted(model: Model, solution: Solution, problem: Problem) -> Model:
     """Return the fitted estimator of one solution; `model` is what the problem was built for."""
     relative = model.relative_lam
     lam = solution.lam / unit_of_lam(problem) if relative else problem.in_data(solution.lam)
@@ -158,7 +158,10 @@ def _key(parameters: Parameters, X: np.ndarray, supervision: Supervision) -> str
 
 
 def set_learned(
-    model: Any, solutions: Sequence[Solution], problem: Problem, n_components: int | float | None
+    model: BaseEstimator,
+    solutions: Sequence[Solution],
+    problem: Problem,
+    n_components: int | float | None,
 ) -> None:
     """Set the fitted attributes from the last solution."""
     solution = solutions[-1]
@@ -176,7 +179,7 @@ def set_learned(
     model.components_ = _in_precision(rows, problem.dtype)
 
 
-def _in_precision(rows: np.ndarray, dtype: Any) -> np.ndarray:
+def _in_precision(rows: np.ndarray, dtype: type) -> np.ndarray:
     """Return a map in a precision, or as it is where that has no such numbers."""
     # For samples of 1e-40 or 1e34 the map has numbers that single precision lacks.
     known, largest = np.finfo(dtype), float(np.abs(rows).max(initial=0.0))

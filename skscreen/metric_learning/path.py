@@ -44,7 +44,7 @@ from skscreen.metric_learning.solvers.solution import Solution
 
 
 @dataclass(frozen=True, repr=False)
-class RTLMPath(PathResult):
+class RTLMPath(PathResult[ScreenedRTLM, Solution]):
     """Solutions along a regularisation path, in descending order of lambda.
 
     Iterate over it or index it to get the fitted estimators; arrays have one entry for each lambda.

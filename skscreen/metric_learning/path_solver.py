@@ -15,7 +15,7 @@ from skscreen.metric_learning.screening.paper.ranges import PathRanges
 from skscreen.metric_learning.screening.paper.rules import PaperScreening
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.progress import Options
-from skscreen.metric_learning.solvers.projected_gradient import solve
+from skscreen.metric_learning.solvers.projected_gradient import minimise
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
 
@@ -57,7 +57,7 @@ class PathSolver:
             reduced = self._ranges.leave_out(objective, warm)
         with blas_threads_for(objective.geometry.n_features):
             start = self.problem.first.scaled(1.0 / lam) if warm is None else warm.start(lam)
-            solution, evaluation = solve(
+            solution, evaluation = minimise(
                 objective, start, options, warm=warm, reduced=reduced, memory=self._memory
             )
         proximal = evaluation.objective.proximal

@@ -126,7 +126,7 @@ class Record:
         return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, self._tol)
 
 
-def certify(
+def follow(
     iterates: Iterable[Iterate],
     tol: float,
     max_iter: int,

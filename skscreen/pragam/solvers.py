@@ -8,7 +8,7 @@ import numpy as np
 from skscreen.pragam.bundle import bmrm, ls_bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.pragam.iterates import Certified, Iterate, certify
+from skscreen.pragam.iterates import Certified, Iterate, follow
 from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
 from skscreen.samples.intercept import balance, best_intercepts
 from skscreen.samples.rows import LinearSamples
@@ -71,7 +71,7 @@ def solve_hinge(
     # best; `tol` is a relative gap.
     risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
     max_iter = solver.limit(samples.n) if max_iter is None else max_iter
-    found = certify(solver.iterates(risk, samples, start, max_iter), tol, max_iter, watch)
+    found = follow(solver.iterates(risk, samples, start, max_iter), tol, max_iter, watch)
     b = 0.0
     if fit_intercept:
         kinks = samples.y * (1.0 - samples.margins(found.w))

@@ -168,7 +168,7 @@ def begin_fit(
     return sequences, codes.astype(np.int64), weights
 
 
-def solve(
+def solve_chains(
     model: ChainClassifier, run: Callable[[Callable | None], Certified], advice: str
 ) -> Certified:
     """Run a solver with bar and callbacks; set what certifies its result, or warn with `advice`."""

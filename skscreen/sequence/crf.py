@@ -5,7 +5,13 @@ from typing import Any, Self
 from skscreen.core.sklearn_private import fit_context
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.sequence.base import LinearChain, MarginalsMixin, keep_weights, linear_chains, solve
+from skscreen.sequence.base import (
+    LinearChain,
+    MarginalsMixin,
+    keep_weights,
+    linear_chains,
+    solve_chains,
+)
 from skscreen.sequence.likelihood import LogLoss, WeightedLogLoss
 from skscreen.sequence.solvers.lbfgs import minimise
 
@@ -135,7 +141,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
             )
         with blas_threads_for(chains.n_labels):
             problem = WeightedLogLoss(chains) if chains.scales.size else LogLoss(chains)
-            found = solve(
+            found = solve_chains(
                 self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip

@@ -11,7 +11,7 @@ from skscreen.fitting.callbacks import with_callbacks
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import KERNELS, Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
-from skscreen.sequence.base import MarginalsMixin, begin_fit, solve
+from skscreen.sequence.base import MarginalsMixin, begin_fit, solve_chains
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.likelihood import KernelFactor, LogLoss
@@ -153,7 +153,7 @@ class KernelChainClassifier(MarginalsMixin):
         )  # fmt: skip
         eta = float(self.transition_scale)
         problem = LogLoss(chains, eta)
-        found = solve(
+        found = solve_chains(
             self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
             "Use a smaller C, or raise max_iter or tol.",
         )  # fmt: skip

@@ -9,8 +9,8 @@ from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.pragam.bundle import bmrm
-from skscreen.pragam.iterates import Iterate, certify
-from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve
+from skscreen.pragam.iterates import Iterate, follow
+from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve_chains
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.solvers.auto import automatic
 from skscreen.sequence.solvers.entropic_gap import entropic_gap
@@ -196,8 +196,8 @@ class MaxMarginChain(LinearChain):
         limit = LIMITS[self.solver] if self.max_iter is None else self.max_iter
         iterates = self._iterates(chains, limit)
         with blas_threads_for(chains.n_labels):
-            found = solve(
-                self, lambda watch: certify(iterates, self.tol, limit, watch),
+            found = solve_chains(
+                self, lambda watch: follow(iterates, self.tol, limit, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip
         keep_weights(self, chains, found.w)

@@ -169,7 +169,7 @@ def _solved(model, steps: Iterator[tuple], total: int | None, callbacks) -> tupl
     if callbacks:
         model.set_callbacks(*callbacks)
     with at_most(model.n_jobs):
-        solutions = tuple(solve_path(model, steps, total, "C"))
+        solutions: Any = tuple(solve_path(model, steps, total, "C"))
     warn_of_flaws(model, [found for solution in solutions for found in solution.problems])
     return solutions
 

@@ -183,7 +183,7 @@ def test_an_approach_that_rounding_errors_end_goes_no_further():
 
 def test_an_approach_whose_steps_are_used_up_goes_no_further(monkeypatch):
     """Steps at one lambda after the other that lead nowhere took a fit of six samples 10 s."""
-    solve, problem = path_solver.solve, Case("iris").problem()
+    solve, problem = path_solver.minimise, Case("iris").problem()
 
     def spent(full, start, options, **settings):
         solution, end = solve(full, start, options, **settings)
@@ -191,7 +191,7 @@ def test_an_approach_whose_steps_are_used_up_goes_no_further(monkeypatch):
         n_iter = options.max_iter
         return replace(solution, certificate=certificate, n_iter=n_iter, converged=False), end
 
-    monkeypatch.setattr(path_solver, "solve", spent)
+    monkeypatch.setattr(path_solver, "minimise", spent)
     lam_max = problem.lam_max
     n_solves = {}
     for max_iter in (100, 5_000, 10_000):

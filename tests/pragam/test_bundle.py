@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 
 from skscreen.pragam.bundle import bmrm, ls_bmrm
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.pragam.iterates import certify
+from skscreen.pragam.iterates import follow
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 from skscreen.samples.rows import LinearSamples
 
@@ -108,13 +108,13 @@ def test_conic_solver(free, solver, lam):
         assert duals[0] == 0.0
         assert np.all(np.diff(duals[1:]) >= -1e-12)
     tol = 1e-6 if solver is bmrm else 5e-2
-    found = certify(solver(risk), tol, 3000)
+    found = follow(solver(risk), tol, 3000)
     assert found.converged and best - 1e-10 <= found.primal <= best / (1.0 - tol) + 1e-10
 
 
 def test_first_step_is_at_the_start():
     risk = HingeRisk(LinearSamples(X, SIGNS), np.ones(len(SIGNS)), 0.01, True)
-    exact = certify(bmrm(risk), 1e-10, 1000).w
+    exact = follow(bmrm(risk), 1e-10, 1000).w
     for solver in (bmrm, ls_bmrm):
         near, far = (next(iter(solver(risk, start))) for start in (exact, None))
         assert near.primal < far.primal
@@ -145,7 +145,7 @@ def test_more_planes_than_features(tol):
         X = rng.normal(size=(n, d))
         signs = np.where(X[:, 0] + rng.normal(size=n) > 0.0, 1.0, -1.0)
         risk = HingeRisk(LinearSamples(X, signs), np.ones(n), 1.0 / (n * C), True)
-        assert certify(bmrm(risk), tol, 2000).gap <= tol
+        assert follow(bmrm(risk), tol, 2000).gap <= tol
 
 
 def test_flat_programme():

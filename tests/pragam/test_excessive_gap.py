@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.pragam.iterates import certify
+from skscreen.pragam.iterates import follow
 from skscreen.samples.rows import LinearSamples
 
 CANCER_X, CANCER_Y = load_breast_cancer(return_X_y=True)
@@ -89,7 +89,7 @@ def test_conic_solver(name, free, lam):
     best = optimum(X, signs, lam, free)
     risk = HingeRisk(LinearSamples(X, signs), np.ones(len(signs)), lam, free)
     for tol in (1e-4, 1e-6):
-        found = certify(excessive_gap(risk), tol, 100_000)
+        found = follow(excessive_gap(risk), tol, 100_000)
         assert found.converged and found.n_iter < 100_000
         assert found.dual <= best + 1e-10
         assert best - 1e-10 <= found.primal <= best + tol
@@ -98,7 +98,7 @@ def test_conic_solver(name, free, lam):
 
 def test_bounds_are_those_of_the_points():
     risk = problem("cancer", 1e-3, True)
-    found = certify(excessive_gap(risk), 1e-6, 100_000)
+    found = follow(excessive_gap(risk), 1e-6, 100_000)
     X, signs = DATA["cancer"]
     p = (signs * found.a) @ X
     assert_allclose(found.a.sum() - 0.5 * p @ p / 1e-3, found.dual, rtol=1e-12)
@@ -115,28 +115,28 @@ def test_bounds_are_those_of_the_points():
 def test_automatic_constant_and_restarts_save_iterations(name, tol):
     lam = 1e-3
     risk = problem(name, lam, True)
-    best = certify(excessive_gap(risk), 1e-6, 100_000).primal
+    best = follow(excessive_gap(risk), 1e-6, 100_000).primal
     counts = []
     for L in (None, global_constant(name, lam)):
-        history = certify(excessive_gap(risk, lipschitz=L, restart=False), 1e-5, 20_000).history
+        history = follow(excessive_gap(risk, lipschitz=L, restart=False), 1e-5, 20_000).history
         counts.append(int(np.argmax(history["primal"] <= best * (1.0 + 1e-3))))
     assert 0 < counts[0] <= 0.5 * counts[1]
-    fits = [certify(excessive_gap(risk, restart=r), tol, 100_000) for r in (True, False)]
+    fits = [follow(excessive_gap(risk, restart=r), tol, 100_000) for r in (True, False)]
     assert fits[0].n_iter < 0.5 * fits[1].n_iter
 
 
 def test_a_solution_as_the_start_takes_no_iteration():
     risk = problem("cancer")
-    first = certify(excessive_gap(risk), 1e-6, 10_000)
-    assert certify(excessive_gap(risk, first.a), 1e-4, 10_000).n_iter == 0
-    again = certify(excessive_gap(risk, first.a), 1e-7, 10_000)
-    cold = certify(excessive_gap(risk), 1e-7, 10_000)
+    first = follow(excessive_gap(risk), 1e-6, 10_000)
+    assert follow(excessive_gap(risk, first.a), 1e-4, 10_000).n_iter == 0
+    again = follow(excessive_gap(risk, first.a), 1e-7, 10_000)
+    cold = follow(excessive_gap(risk), 1e-7, 10_000)
     assert 0 < again.n_iter < 0.5 * cold.n_iter
 
 
 def test_iterates_end_where_rounding_does():
     risk = problem("cancer", 10.0)
-    found = certify(excessive_gap(risk, restart=False), 0.0, 10**7)
+    found = follow(excessive_gap(risk, restart=False), 0.0, 10**7)
     assert found.gap < 1e-13
     assert found.n_iter < 10**6
 
@@ -144,5 +144,5 @@ def test_iterates_end_where_rounding_does():
 def test_data_without_any_length():
     for free in (False, True):
         samples = LinearSamples(np.zeros((4, 2)), [1.0, 1.0, 1.0, -1.0])
-        found = certify(excessive_gap(HingeRisk(samples, np.ones(4), 1.0, free)), 1e-12, 100)
+        found = follow(excessive_gap(HingeRisk(samples, np.ones(4), 1.0, free)), 1e-12, 100)
         assert_allclose([found.primal, found.dual], 0.5 if free else 1.0)

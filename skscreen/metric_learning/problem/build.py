@@ -5,9 +5,10 @@ part in the optimum: the problem is solved in coordinates without them.
 """
 
 from numbers import Integral
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from skscreen.core.floats import EPS
 from skscreen.fitting.warning import warn_user
@@ -21,6 +22,9 @@ from skscreen.metric_learning.problem.samples import (
     read_samples,
     without_constant_features,
 )
+
+# Coordinates of a problem, (n_features, r); None for the features.
+Basis: TypeAlias = np.ndarray | sparse.csr_array | None
 
 
 def build(
@@ -43,7 +47,7 @@ def build(
     return problem
 
 
-def check_components(n_components: Any, n_features: int) -> None:
+def check_components(n_components: int | float | None, n_features: int) -> None:
     """Refuse more rows of the map than there are features."""
     if isinstance(n_components, Integral) and int(n_components) > n_features:
         raise ValueError(
@@ -59,7 +63,7 @@ def domain_of(parameters: Parameters) -> PSDCone | NonnegativeOrthant:
 
 def _in_coordinates(
     samples: Samples, compared: Compared, diagonal: bool
-) -> tuple[Comparisons, Any]:
+) -> tuple[Comparisons, Basis]:
     """Return the items in the coordinates of the problem, and these, (n_features, r)."""
     points, items = compared.points, compared.items
     n_features = points.shape[1]
@@ -75,7 +79,7 @@ def _in_coordinates(
 
 
 def linear_part(
-    geometry: Comparisons, samples: Samples, basis: Any, pull: float
+    geometry: Comparisons, samples: Samples, basis: Basis, pull: float
 ) -> tuple[np.ndarray | None, float]:
     """Return the linear term B of an objective, of near pairs and of features, and its error."""
     B, error = geometry.near_term(pull) if pull > 0.0 else (None, 0.0)

@@ -21,7 +21,7 @@ import numpy as np
 from skscreen._compiled import metric_learning as loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.items import SORT_FROM, Items, PairDistances
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 
@@ -112,7 +112,7 @@ class Comparisons:
         total = (self.X.T @ product)[:d, :d]
         return 0.5 * (total + total.T), error
 
-    def margins(self, point: Point) -> PairDistances:
+    def margins(self, point: Metric) -> PairDistances:
         """Distances of all pairs under a metric, O(n d r + (R + Q) r)."""
         Z, items = self._embed(point.factor), self.items
         near, far = np.empty(len(items.near)), np.empty(len(items.far))

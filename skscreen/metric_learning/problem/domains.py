@@ -15,16 +15,16 @@ from skscreen.core.memory import check_memory
 
 
 @dataclass(frozen=True)
-class Point:
+class Metric:
     """An element of a cone, with the factor that makes its margins cheap."""
 
     # Squared distances under the metric are Euclidean ones of the data times the factor.
     value: np.ndarray  # (d, d) symmetric, or (d,) for the orthant
     factor: np.ndarray  # (d, r) with value = factor @ factor.T, or (d,) square roots
 
-    def scaled(self, scale: float) -> "Point":
+    def scaled(self, scale: float) -> "Metric":
         """Return the point times a non-negative number."""
-        return Point(scale * self.value, np.sqrt(scale) * self.factor)
+        return Metric(scale * self.value, np.sqrt(scale) * self.factor)
 
 
 class PSDCone:
@@ -38,24 +38,24 @@ class PSDCone:
         # As measured: a solve has 70 of them in memory at the same time.
         check_memory(8.0 * 70 * n_features**2, what, advice)
 
-    def project(self, value: np.ndarray) -> Point:
+    def project(self, value: np.ndarray) -> Metric:
         """Keep the positive eigenvalues, O(d^3); what may be rounding errors is left out."""
         # All of them: most are positive along paths, and LAPACK is slower for some.
         eigenvalues, vectors = np.linalg.eigh(value)
         noise = len(value) * EPS * np.abs(eigenvalues).max(initial=0.0)
         return self._positive_part(eigenvalues - noise * (eigenvalues <= noise), vectors)
 
-    def split(self, value: np.ndarray) -> tuple[Point, Point]:
+    def split(self, value: np.ndarray) -> tuple[Metric, Metric]:
         """Split by the sign of the eigenvalues, O(d^3)."""
         eigenvalues, vectors = np.linalg.eigh(value)
         upper, lower = (self._positive_part(sign * eigenvalues, vectors) for sign in (1.0, -1.0))
         return upper, lower
 
     @staticmethod
-    def _positive_part(eigenvalues: np.ndarray, vectors: np.ndarray) -> Point:
+    def _positive_part(eigenvalues: np.ndarray, vectors: np.ndarray) -> Metric:
         positive = eigenvalues > 0.0
         factor = vectors[:, positive] * np.sqrt(eigenvalues[positive])
-        return Point(factor @ factor.T, factor)
+        return Metric(factor @ factor.T, factor)
 
 
 class NonnegativeOrthant:
@@ -67,12 +67,12 @@ class NonnegativeOrthant:
         what = f"The {n_features:,} components of a diagonal metric"
         check_memory(8.0 * n_features**2, what, "Use fewer features.")
 
-    def project(self, value: np.ndarray) -> Point:
+    def project(self, value: np.ndarray) -> Metric:
         """Replace negative entries by zero, O(d)."""
         positive = np.maximum(value, 0.0)
-        return Point(positive, np.sqrt(positive))
+        return Metric(positive, np.sqrt(positive))
 
-    def split(self, value: np.ndarray) -> tuple[Point, Point]:
+    def split(self, value: np.ndarray) -> tuple[Metric, Metric]:
         """Split by the sign of the entries, O(d)."""
         return self.project(value), self.project(-value)
 
@@ -80,7 +80,7 @@ class NonnegativeOrthant:
 Domain = PSDCone | NonnegativeOrthant
 
 
-def components(point: Point) -> np.ndarray:
+def components(point: Metric) -> np.ndarray:
     """Return rows whose outer products add up to the metric, largest first; at least one row."""
     diagonal = point.factor.ndim == 1
     factor = point.factor

@@ -10,14 +10,14 @@ the same optimum as the full one. The weights w_t and thresholds of the items ar
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
-from skscreen.metric_learning.problem.domains import Domain, Point, components
+from skscreen.metric_learning.problem.domains import Domain, Metric, components
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 
 # Rounding allowance in units of EPS; 4 sufficed in all tests, 64 is on the safe side.
@@ -71,7 +71,7 @@ class Proximal:
 class Evaluation:
     """All that one pass over the items tells about an objective at a point."""
 
-    point: Point
+    point: Metric
     margins: PairDistances  # in the order of the items of `objective`
     loss: float  # everything in P but the regulariser
     smoothed_loss: float  # of the smooth objective that is descended; the same without `Proximal`
@@ -83,11 +83,11 @@ class Evaluation:
     objective: "Objective"
 
     @cached_property
-    def adjoint_split(self) -> tuple[Point, Point]:
+    def adjoint_split(self) -> tuple[Metric, Metric]:
         """Projections of S and -S on the domain."""
         return self.objective.domain.split(self.adjoint)
 
-    def margins_at(self, point: Point) -> PairDistances:
+    def margins_at(self, point: Metric) -> PairDistances:
         """Return the margins at another point, in the same order."""
         return self.objective.geometry.margins(point)
 
@@ -159,7 +159,7 @@ class Objective:
     n_linear: int = 0
     proximal: Proximal | None = None
 
-    def evaluate(self, point: Point) -> Evaluation:
+    def evaluate(self, point: Metric) -> Evaluation:
         """Value, gradient and dual variables at a point: one pass over the undecided items."""
         margins, fixed = self.geometry.margins(point), self.fixed(point)
         if self.proximal is None:
@@ -177,16 +177,16 @@ class Objective:
             fenchel_young, self,
         )  # fmt: skip
 
-    def loss_value(self, point: Point, margins: PairDistances) -> tuple[float, float]:
+    def loss_value(self, point: Metric, margins: PairDistances) -> tuple[float, float]:
         """Everything in P but the regulariser, at known (or shifted) margins, and its error."""
         value, error = self.geometry.loss_value(margins, self.loss)
         return value + self.fixed(point), error
 
-    def loss_bound(self, point: Point, margins: PairDistances, upper: bool) -> float:
+    def loss_bound(self, point: Metric, margins: PairDistances, upper: bool) -> float:
         """Return what everything in P but the regulariser is at most or at least."""
         return self.geometry.loss_bound(margins, self.loss, upper) + self.fixed(point)
 
-    def fixed(self, point: Point) -> float:
+    def fixed(self, point: Metric) -> float:
         """Return the linear part of the objective."""
         return self.linear_constant - inner(self.linear_term, point.value)
 
@@ -219,18 +219,18 @@ class Problem:
     linear_term: np.ndarray | None = None  # B with nothing fixed; None for 0
     linear_error: float = 0.0
     # V (n_features, r) orthonormal, sparse where it leaves features out; None for the identity.
-    basis: Any = None
+    basis: np.ndarray | sparse.csr_array | None = None
     unit: float = 1.0  # a power of two; 1 unless fourth powers of the data would overflow
     dtype: type = np.float64  # of the data as given; computations are in double precision
     rows: np.ndarray | None = None  # of the data, of each point that triplets from labels name
     triplets: np.ndarray | None = None  # (T, 3) rows of the data by item number, if from a list
 
-    def components(self, point: Point) -> np.ndarray:
+    def components(self, point: Metric) -> np.ndarray:
         """Return rows, in the features, whose outer products add up to the metric."""
         rows = components(point) / self.unit
         return rows if self.basis is None else rows @ self.basis.T
 
-    def matrix(self, point: Point) -> np.ndarray:
+    def matrix(self, point: Metric) -> np.ndarray:
         """Return the metric (or the weights of a diagonal one) in the features."""
         if self.basis is None:
             return point.value / self.unit**2
@@ -262,7 +262,7 @@ class Problem:
     # optimal as long as no item leaves the piece of the loss on which it is at theta = 0.
 
     @cached_property
-    def first(self) -> Point:
+    def first(self) -> Metric:
         """S_K, the optimum times lambda from `lam_max` on; 0 where all of it may be rounding."""
         adjoint, error = self.geometry.adjoint_at_zero(self.loss)
         if self.linear_term is not None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.objective import Evaluation, Problem
 from skscreen.metric_learning.screened.result import TripletScreening
@@ -21,7 +21,7 @@ def metric_of(rows: np.ndarray, diagonal: bool) -> np.ndarray:
     return np.einsum("ij,ij->j", rows, rows) if diagonal else rows.T @ rows
 
 
-def point_of(problem: Problem, metric: np.ndarray) -> Point:
+def point_of(problem: Problem, metric: np.ndarray) -> Metric:
     """Return a metric of the features, or weights of them, as a parameter of a problem."""
     value = np.asarray(metric, dtype=np.float64) * problem.unit**2
     if problem.basis is not None:
@@ -31,7 +31,7 @@ def point_of(problem: Problem, metric: np.ndarray) -> Point:
 
 
 def screened_at(
-    problem: Problem, lam: float, point: Point, known_lam: float,
+    problem: Problem, lam: float, point: Metric, known_lam: float,
     bound: str | Sequence[str] = "gap", rule: str = "sphere",
 ) -> TripletScreening:  # fmt: skip
     """Return what a point, known as the solution at one lambda, decides at another."""

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.objective import Objective, Problem
 from skscreen.metric_learning.screening.paper.ranges import item_ranges
 
@@ -35,7 +35,7 @@ class TripletScreening:
 
     def __init__(
         self, triplets: np.ndarray, codes: np.ndarray, problem: Problem, objective: Objective,
-        point: Point, reference_lam: float, gap: float,
+        point: Metric, reference_lam: float, gap: float,
     ):  # fmt: skip
         self.triplets_, self.codes_, self._problem = triplets, codes, problem
         self.lam_, self.lam_max_ = problem.in_data(objective.lam), problem.in_data(problem.lam_max)

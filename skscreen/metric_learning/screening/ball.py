@@ -17,7 +17,7 @@ import numpy as np
 from skscreen.core.ball import gap_radius
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.comparisons import Terms
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.objective import SLACK, Evaluation, norm
 
 
@@ -30,7 +30,7 @@ class Ball:
     centre: np.ndarray | None = None  # for rules beyond the sphere rule
     # They cut the ball with {X: <P, X> >= 0} for this P in the cone, which is self-dual; by default
     # the negative part of the centre, which is of no use where the centre is in the cone.
-    normal: Point | None = None
+    normal: Metric | None = None
 
 
 def ball_radius(

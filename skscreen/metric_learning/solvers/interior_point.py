@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from skscreen.metric_learning.problem.domains import Point, PSDCone
+from skscreen.metric_learning.problem.domains import Metric, PSDCone
 from skscreen.metric_learning.problem.objective import Objective
 
 # Largest share of the distance to the boundary for a step.
@@ -40,7 +40,7 @@ def interior_point_work(objective: Objective) -> float:
 
 def interior_point(
     objective: Objective, scale: float, target: float, max_iter: int
-) -> Iterator[tuple[Point, np.ndarray, int]]:
+) -> Iterator[tuple[Metric, np.ndarray, int]]:
     """Solve a reduced objective; yield point, dual variables of items and steps so far."""
     # The start is `scale`, the rough size of an eigenvalue (entry) of theta, times the identity.
     # The gap, of theta and alpha together, is `target` at the first and a tenth at each one that
@@ -59,7 +59,7 @@ def interior_point(
     yield _point(objective, state), state.alpha, n_iter
 
 
-def _point(objective: Objective, state: "_State") -> Point:
+def _point(objective: Objective, state: "_State") -> Metric:
     theta = state.cone.to_features(state.theta)
     return objective.domain.project(_without_idle(objective, theta))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.objective import Evaluation, Objective, norm
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.descent import Descent
@@ -19,8 +19,8 @@ from skscreen.metric_learning.solvers.reduction import Reduction
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
 
-def solve(
-    full: Objective, start: Point, options: Options, *, warm: Warm | None = None,
+def minimise(
+    full: Objective, start: Metric, options: Options, *, warm: Warm | None = None,
     reduced: Objective | None = None, memory: AndersonMemory | None = None,
 ) -> tuple[Solution, Evaluation]:  # fmt: skip
     """Minimise an objective with nothing fixed to a certified relative duality gap."""

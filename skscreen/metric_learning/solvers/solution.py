@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.objective import Evaluation, Proximal
 
 
@@ -13,7 +13,7 @@ class Solution:
     """Optimum of the full problem at one lambda, with its proof."""
 
     lam: float
-    point: Point
+    point: Metric
     certificate: Certificate
     loss: float  # sum of all losses
     n_iter: int
@@ -51,7 +51,7 @@ class Warm:
     evaluation: Evaluation  # of the full problem at the solution: the reference of screening
     step: float  # its last length, the first one of the next solve
     n_iter: int
-    before: tuple[float, Point] | None = None  # lambda and solution one step earlier
+    before: tuple[float, Metric] | None = None  # lambda and solution one step earlier
     proximal: Proximal | None = None  # how the next solve is smoothed
 
     @property
@@ -59,7 +59,7 @@ class Warm:
         """Whether a solve of as many steps would not earn back a screening step before them."""
         return self.n_iter < 8
 
-    def start(self, lam: float) -> Point:
+    def start(self, lam: float) -> Metric:
         """Extrapolate to a lambda: lambda^(1/4) theta is nearly linear in log(lambda)."""
         # So it is with any exponent from 0 to 1/2.
         last = self.evaluation.point

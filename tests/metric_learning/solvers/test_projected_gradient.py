@@ -24,7 +24,7 @@ from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
-from skscreen.metric_learning.solvers.projected_gradient import Options, solve
+from skscreen.metric_learning.solvers.projected_gradient import Options, minimise
 from skscreen.metric_learning.solvers.solution import Warm
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
@@ -37,7 +37,7 @@ def run_on(case, options, lam=None, warm=None):
     problem = case.problem()
     lam = case.lam if lam is None else lam
     start = problem.first.scaled(1.0 / lam)
-    solution, end = solve(problem.at(lam, case.proximal()), start, options, warm=warm)
+    solution, end = minimise(problem.at(lam, case.proximal()), start, options, warm=warm)
     return solution, Warm(lam, end, solution.step, solution.n_iter)
 
 
@@ -136,11 +136,11 @@ def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
 def test_warm_start_at_the_solution_takes_no_iteration(case):
     problem = case.problem()
     objective = problem.at(case.lam, case.proximal())
-    first, end = solve(objective, problem.first.scaled(1.0 / case.lam), TIGHT)
+    first, end = minimise(objective, problem.first.scaled(1.0 / case.lam), TIGHT)
     assert first.n_iter > 0
     # With the hinge, the dual variables are part of what is known.
     known = replace(objective, proximal=end.objective.proximal)
-    again, _ = solve(known, first.point, TIGHT)
+    again, _ = minimise(known, first.point, TIGHT)
     assert again.n_iter == 0
     assert again.converged
     assert again.point is first.point
@@ -233,7 +233,7 @@ def test_one_comparison_has_a_closed_form():
         case = Case("iris", "hinge")
         proximal = replace(case.proximal(), centre=np.ones(1))
         start = problem.domain.project(np.zeros((2, 2)))
-        solution, _ = solve(problem.at(lam, proximal), start, TIGHT)
+        solution, _ = minimise(problem.at(lam, proximal), start, TIGHT)
         assert solution.converged
         expected = np.diag([0.0, 4.0 * alpha / lam])
         np.testing.assert_allclose(solution.point.value, expected, atol=1e-4 / lam)
@@ -246,7 +246,7 @@ def test_zero_is_found_when_no_metric_helps():
     for start in (0.0, 1.0, 100.0):
         point = problem.domain.project(np.full((1, 1), start))
         with time_limit(20):
-            solution, _ = solve(problem.at(1.0), point, TIGHT)
+            solution, _ = minimise(problem.at(1.0), point, TIGHT)
         assert solution.converged
         assert abs(solution.point.value[0, 0]) < 1e-4
 
@@ -256,7 +256,7 @@ def test_the_start_does_not_matter(scale):
     case = Case("wine")
     problem = case.problem()
     start = problem.first.scaled(scale / case.lam)
-    assert_optimal(case, solve(problem.at(case.lam), start, TIGHT)[0], 1e-9)
+    assert_optimal(case, minimise(problem.at(case.lam), start, TIGHT)[0], 1e-9)
 
 
 MIXED_CLUSTERS = [

@@ -123,7 +123,7 @@ class ComparisonRecorder:
     def recording(self, shrink: float = 1.0) -> Iterator[None]:
         """Record what is decided in this context, by balls that may be too small."""
         decide_items, solve, by_ranges = (
-            active.decide_items, path_solver.solve, ranges.decide,
+            active.decide_items, path_solver.minimise, ranges.decide,
         )  # fmt: skip
 
         def noted(geometry, objective, balls, codes, hook):
@@ -147,6 +147,6 @@ class ComparisonRecorder:
         with (
             patch.object(active, "decide_items", noted),
             patch.object(ranges, "decide", in_range),
-            patch.object(path_solver, "solve", solved),
+            patch.object(path_solver, "minimise", solved),
         ):
             yield

@@ -11,7 +11,7 @@ import numpy as np
 
 from skscreen._compiled import metric_learning
 from skscreen.core.floats import WIDER
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Metric
 from skscreen.metric_learning.problem.objective import Objective, norm
 from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.paper.bounds import rrpb_ball
@@ -46,7 +46,7 @@ class PathRanges:
 
 
 def count_in_range(
-    objective: Objective, point: Point, lam: float, gap: float, lams: np.ndarray
+    objective: Objective, point: Metric, lam: float, gap: float, lams: np.ndarray
 ) -> np.ndarray:
     """Count items whose range contains each of `lams`, ascending; solved at `lam` to a gap."""
     steps = np.zeros(lams.size + 1, dtype=np.int64)
@@ -55,14 +55,14 @@ def count_in_range(
     return np.cumsum(steps)[:-1]
 
 
-def item_ranges(objective: Objective, point: Point, lam: float, gap: float) -> np.ndarray:
+def item_ranges(objective: Objective, point: Metric, lam: float, gap: float) -> np.ndarray:
     """Return the range of each item, (T, 2) by item numbers, NaN for none; see `count_in_range`."""
     out = np.full((objective.geometry.n_items, 2), np.nan)
     metric_learning.list_ranges(*_reference(objective, point, lam, gap), out)
     return out
 
 
-def _reference(objective: Objective, point: Point, lam: float, gap: float) -> tuple:
+def _reference(objective: Objective, point: Metric, lam: float, gap: float) -> tuple:
     """Return the arguments that tell loops of a reference."""
     geometry, items, loss = objective.geometry, objective.geometry.items, objective.loss
     return (

@@ -11,7 +11,7 @@ from rtlm_reference import item_matrices, screen, triplets_from_array, wrong_dec
 from skscreen._compiled import metric_learning
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
-from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone
+from skscreen.metric_learning.problem.domains import Metric, NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.screening.ball import Ball
@@ -187,9 +187,9 @@ def random_problem(rng, diagonal, n=30, d=4, n_triplets=300, one_each=False):
     if diagonal:
         F = np.abs(F).mean(axis=1) * (np.arange(d) < rank)
         G = np.abs(G[:, 0]) * (np.arange(d) >= rank)
-        points = [Point(f * f, f) for f in (F, G)]
+        points = [Metric(f * f, f) for f in (F, G)]
     else:
-        points = [Point(f @ f.T, f) for f in (F, G)]
+        points = [Metric(f @ f.T, f) for f in (F, G)]
     A = item_matrices(X, triplets, diagonal)
     scale = 2.0 / np.abs(np.tensordot(A, points[0].value, A.ndim - 1)).mean()
     centre, normal = points[0].scaled(scale), points[1]
