@@ -2,11 +2,11 @@
 
 *Defaults.* What one gets without choosing anything: error of five nearest neighbours with the
 Euclidean distance and after ScreenedRTLM(), ScreenedRTLMCV(), NCA of scikit-learn and LMNN of
-metric-learn, on twelve tables, two splits each. Of all jobs: a quarter of the samples is held out,
+metric-learn, on twelve tables, two splits each. Of all jobs: 25 % of the samples are held out,
 features are standardised by the rest; metrics learn from that rest, nearest neighbours are looked
 up in it. *Classes.* ScreenedRTLM at its defaults, and
-with lambda chosen on a quarter of the rest along a path of 30 values: path, choice and last fit
-are all in its seconds. *Verification.* Six tenths of the classes are learned from, as pairs of
+with lambda chosen on 25 % of the rest along a path of 30 values: path, choice and last fit
+are all in its seconds. *Verification.* 60 % of the classes are learned from, as pairs of
 which half are of one class; the area under the ROC curve is that of 10,000 pairs of the other
 classes. Peers at their defaults, and with five target neighbours where theirs are fewer. Means
 over splits; a fit that misses the limit is not tried on other splits. SDML fails with
