@@ -212,7 +212,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         splits = [tuple(part[codes[part] >= 0] for part in parts) for parts in splits]
         with Tasks(self, len(splits), "fold") as tasks:
             start = self._search(X, y, splits, grid, counts, tasks)
-            self._refit(X, y, grid, start)
+            self._refit(checked, y, grid, start)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
