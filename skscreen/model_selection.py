@@ -9,8 +9,8 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
 from skscreen.core.sklearn_private import safe_indexing
-from skscreen.sequence.data import list_of_sequences
-from skscreen.sequence.labels import check_lists, stack_labels
+from skscreen.sequence.data import as_sequences, length_of, starts_of
+from skscreen.sequence.labels import labels_of_positions
 
 __all__ = ["cross_val_predict_sequences"]
 
@@ -67,14 +67,15 @@ def cross_val_predict_sequences(
     methods = ("predict", "predict_marginals", "predict_proba")
     if not isinstance(method, str) or method not in methods:
         raise ValueError(f"method must be one of {', '.join(map(repr, methods))}, got {method!r}.")
-    X, (labels, _) = list_of_sequences(X), check_lists(y, "y")
-    if len(X) != len(labels):
-        raise ValueError(f"y must hold {len(X)} sequences, as X does, got {len(labels)}.")
+    X = as_sequences(X, "X")
+    lengths = [*map(length_of, X)]
+    stacked = labels_of_positions(y, lengths)
+    labels = np.split(stacked, starts_of(lengths)[1:-1]) if lengths else []
     splits = _splits(check_cv(cv), len(X), groups)
     tested = np.concatenate([np.empty(0, np.int64), *(test for _, test in splits)])
     if not np.array_equal(np.sort(tested), np.arange(len(X))):
         raise ValueError("cv must put each sequence into one test set, as KFold does.")
-    classes = np.unique(stack_labels(labels))
+    classes = np.unique(stacked)
     found = Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_predict_fold)(
             clone(estimator), X, labels, train, test, method, params or {}, classes

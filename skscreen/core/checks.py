@@ -14,6 +14,11 @@ def is_sparse(X: Any) -> bool:
     return sparse.issparse(X)
 
 
+def is_frame(values: Any) -> bool:
+    """Whether values are a frame of any library."""
+    return isinstance(nw.from_native(values, eager_only=True, pass_through=True), nw.DataFrame)
+
+
 def is_missing(cell: Any) -> bool:
     """Whether a cell is None, NaN, pandas.NA or NaT, which differ from themselves."""
     return cell is None or type(cell).__name__ == "NAType" or (np.ndim(cell) == 0 and cell != cell)
@@ -32,7 +37,7 @@ def check_samples(
     """Return samples as `check_array` does, or as `validate_data` does for an estimator."""
     refuse_masked(X, name)
     if is_sparse(X) and X.format in ("csr", "csc"):
-        X = _in_shape(X, name)
+        X = in_shape(X, name)
     if model is None:
         return check_array(X, input_name=name, **accepted)
     return validate_data(model, X, reset=reset, **accepted)
@@ -86,7 +91,7 @@ def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarr
     return weights
 
 
-def _in_shape(X: Any, name: str) -> Any:
+def in_shape(X: Any, name: str) -> Any:
     """Return CSR or CSC without spare entries; refuse those that are outside of its shape."""
     # Compiled code would read and write outside of arrays.
     lines, across = X.shape if X.format == "csr" else X.shape[::-1]

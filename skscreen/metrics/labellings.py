@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
-from skscreen.sequence.spans import count_spans, label_pairs
+from skscreen.sequence.labels import label_pairs
+from skscreen.sequence.spans import count_spans
 
 
 def sequence_accuracy(y_true: Any, y_pred: Any) -> float:

@@ -1,6 +1,6 @@
 """Base of the sequence labellers: reading data, prediction and score."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import is_missing, is_sparse
+from skscreen.core.checks import check_weights, is_missing
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import Interval, StrOptions
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
@@ -20,26 +20,8 @@ from skscreen.pragam.iterates import Certified, Watch
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LARGEST
 from skscreen.sequence.chains import ONE, Chains
-from skscreen.sequence.data import (
-    Sequences,
-    as_list,
-    check_names,
-    check_sequences,
-    check_weights,
-    list_of_sequences,
-    warn_numbered,
-)
-from skscreen.sequence.labels import (
-    check_lengths,
-    check_lists,
-    expect_kind,
-    kind_of,
-    labels_of_positions,
-    refuse_ignored,
-    stack_labels,
-    warn_padding,
-    warn_spaces,
-)
+from skscreen.sequence.data import Sequences, as_sequences, read_samples
+from skscreen.sequence.labels import check_kinds, check_lengths, labels_of_positions
 from skscreen.sequence.loops import best_labels, expectations
 
 
@@ -58,7 +40,8 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         -------
         list of ndarrays of shape (length,)
         """
-        sequences = read_sequences(self, X)
+        check_is_fitted(self)
+        sequences = read_samples(self, X, reset=False)
         n = sequences.X.shape[0]
         U, codes, no_truth = self._scores(sequences), np.empty(n, np.int32), np.zeros(n, int)
         best_labels(U, self.transition_, sequences.filled, no_truth, np.zeros(n), ONE, codes)
@@ -85,14 +68,14 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         float
             NaN where there are no labels at all.
         """
-        found, (truth, kind) = self.predict(X), check_lists(y, "y")
-        expect_kind(kind_of(self.classes_), kind, "y in fit", "y")
-        check_lengths(truth, [*map(len, found)])
-        weights = np.repeat(check_weights(sample_weight, len(truth)), [*map(len, found)])
-        if not weights.size:
+        found = self.predict(X)
+        lengths = [*map(len, found)]
+        truth = labels_of_positions(y, lengths)
+        if not truth.size:
             return np.nan
-        right = np.concatenate(found) == stack_labels(truth)
-        return float(np.average(right, weights=weights))
+        check_kinds(self.classes_, truth, "fit", "y")
+        weights = np.repeat(check_weights(sample_weight, len(lengths)), lengths)
+        return float(np.average(np.concatenate(found) == truth, weights=weights))
 
     def transitions_frame(self) -> Any:
         """Return the scores of transitions with the names of the labels.
@@ -115,42 +98,18 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         return hasattr(self, "transition_")
 
 
-def read_sequences(model: ChainClassifier, X: Any) -> Sequences:
-    """Return the sequences that a fitted model is asked about."""
-    check_is_fitted(model)
-    parts = list_of_sequences(X)
-    check_names(model, parts, reset=False)
-    sequences = check_sequences(parts, model.n_features_in_)
-    if is_sparse(sequences.X) and sequences.X.shape[0] and not sequences.X.nnz:
-        # What a vectoriser makes of dicts in which it knows no feature.
-        warn_user(
-            "X has no feature at any position, so that all labels are those of the constants: make "
-            "the features of new sequences as those of the fit were made."
-        )
-    return sequences
-
-
 def begin_fit(
     model: ChainClassifier, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Sequences, np.ndarray, np.ndarray]:
     """Validate the data; return sequences of positive weight, codes of labels, and weights."""
     forget(model)
-    given = list_of_sequences(X)
-    check_names(model, given, reset=True)
-    sequences = check_sequences(given)
+    sequences = read_samples(model, X, reset=True)
     lengths = np.diff(sequences.first)
     if not lengths.any():
         raise ValueError("X must hold at least one sequence that is not empty, got none.")
     labels = labels_of_positions(y, lengths)
-    warn_padding(sequences, labels)
-    warn_numbered(sequences)
     weights = check_weights(sample_weight, lengths.size)
     check_bounds(float(model.C), weights[weights > 0.0])
-    model.n_features_in_ = sequences.X.shape[1]
-    if not lengths.all():
-        places = ", ".join(f"X[{c}]" for c in np.flatnonzero(lengths == 0)[:5])
-        more = f" and {extra} more" if (extra := int((lengths == 0).sum()) - 5) > 0 else ""
-        warn_user(f"Empty sequences have nothing to learn from and are skipped: {places}{more}.")
     kept = np.flatnonzero((weights > 0.0) & (lengths > 0))
     if kept.size < lengths.size:
         if not kept.size:
@@ -158,8 +117,6 @@ def begin_fit(
         labels = labels[sequences.positions(kept)]
         sequences, weights = sequences.take(kept), weights[kept]
     model.classes_, codes = np.unique(labels, return_inverse=True)
-    warn_spaces(model.classes_)
-    refuse_ignored(model.classes_)
     if model.classes_.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got 1 class"
@@ -203,7 +160,8 @@ class MarginalsMixin(ChainClassifier):
         list of ndarrays or frames of shape (length, n_classes)
             With columns in the order of `classes_`.
         """
-        sequences = read_sequences(self, X)
+        check_is_fitted(self)
+        sequences = read_samples(self, X, reset=False)
         nodes, _ = self._probabilities(sequences.filled, self._scores(sequences))
         if not as_frame:
             return sequences.split(nodes)
@@ -236,7 +194,8 @@ class MarginalsMixin(ChainClassifier):
         ValueError
             If y does not have the lengths of X, or a label that is not among `classes_`.
         """
-        sequences = read_sequences(self, X)
+        check_is_fitted(self)
+        sequences = read_samples(self, X, reset=False)
         codes = np.concatenate([np.empty(0, int), *self._codes(y, np.diff(sequences.first))])
         U, first, known = self._scores(sequences), sequences.filled, codes >= 0
         allowed = U.copy()
@@ -257,16 +216,13 @@ class MarginalsMixin(ChainClassifier):
     def _codes(self, y, lengths: np.ndarray) -> list[np.ndarray]:
         """Return places in `classes_` of the labels of each sequence, -1 for None."""
         places = {label: k for k, label in enumerate(self.classes_.tolist())}
-        parts = [list(part) if isinstance(part, Iterator) else part for part in as_list(y, "y")]
-        check_lengths(parts, lengths)
+        parts = as_sequences(y, "y")
+        check_lengths(parts, lengths, "y")
         out = []
         for c, part in enumerate(parts):
             labels = np.asarray(part, dtype=object)
             if labels.ndim != 1:
-                raise ValueError(
-                    f"y[{c}] must be one label, or None, for each position, got an array of shape "
-                    f"{labels.shape}."
-                )
+                raise ValueError(f"y[{c}] must have shape (length,), got {labels.shape}.")
             for t, label in enumerate(labels.tolist()):
                 # In series None becomes NaN.
                 if label not in places and not is_missing(label):
@@ -376,10 +332,11 @@ def keep_weights(model: LinearChain, chains: Chains, w: np.ndarray) -> None:
     W, E = chains.tables(w)
     m, kept = model.classes_.size, chains.columns
     d = model.n_features_in_ if kept is None else kept.size
-    model.coef_ = np.ascontiguousarray(W[:d].T)
+    # Such that its transpose is in C order, in which products with few rows need no copy of it.
+    model.coef_ = W[:d].copy().T
     if kept is not None:
         # Features without entries have weight 0 at the optimum.
-        coef, model.coef_ = model.coef_, np.zeros((m, model.n_features_in_))
+        coef, model.coef_ = model.coef_, np.zeros((model.n_features_in_, m)).T
         model.coef_[:, kept] = coef
     model.intercept_ = W[d].copy() if model.fit_intercept else np.zeros(m)
     model.start_, model.end_ = W[-2:].copy() if model.fit_start_end else np.zeros((2, m))

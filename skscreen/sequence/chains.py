@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from skscreen.core.inputs import is_sparse
+from skscreen.core.checks import is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.loops import best_labels

@@ -1,22 +1,16 @@
 """Sequences of unequal lengths, checked and stacked."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils import assert_all_finite
 
-from skscreen.core.inputs import (
-    is_sparse,
-    refuse_masked,
-    refuse_not_finite,
-    refuse_times,
-    refuse_wrong_weights,
-)
-from skscreen.fitting.warning import warn_user
+from skscreen.core.checks import check_samples, in_shape, is_sparse, refuse_masked
 from skscreen.samples.rows import LARGEST
 
 
@@ -91,204 +85,126 @@ class Sequences:
         return self.X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int64)
 
 
+def as_sequences(values: Any, name: str) -> list:
+    """Return a list of sequences, each of which has a length; iterators are read."""
+    try:
+        parts = list(values)
+    except TypeError as error:
+        raise ValueError(f"{name} must be a list of sequences, got {values!r:.80}.") from error
+    for c, part in enumerate(parts):
+        if type(part) is list or (type(part) is np.ndarray and part.ndim):
+            continue
+        if isinstance(part, Iterator):
+            parts[c] = list(part)
+        elif isinstance(part, str | bytes | Mapping) or not _has_length(part):
+            raise ValueError(
+                f"{name} must be a list of sequences, got {type(part).__name__} as {name}[{c}]."
+            )
+        refuse_masked(part, f"{name}[{c}]")
+    return parts
+
+
+def _has_length(part: Any) -> bool:
+    return part.shape != () if hasattr(part, "shape") else hasattr(part, "__len__")
+
+
+def length_of(part: Any) -> int:
+    """Return the number of positions of a sequence."""
+    return part.shape[0] if hasattr(part, "shape") else len(part)
+
+
 def starts_of(lengths: Any) -> np.ndarray:
     """Return where parts of these lengths begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def list_of_sequences(X: Any) -> list:
-    """Return the sequences as a list; those that are iterators become lists."""
-    if is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
-        raise ValueError(
-            "X must be a list of arrays of shape (length, n_features), one for each sequence, got "
-            f"one array of shape {X.shape}. Put a single sequence into a list: [X]. Where the rows "
-            "of all follow each other pass numpy.split(X, numpy.cumsum(lengths)[:-1])."
-        )
-    if isinstance(X, (str, bytes, Mapping)) or hasattr(X, "columns"):
-        more = ""
-        if hasattr(X, "columns"):
-            more = (
-                " Where a column says to which sequence each row belongs, pass [group for _, group "
-                "in X.groupby(column)] without that column."
-            )
-        if isinstance(X, Mapping):
-            more = " Of sequences by name pass list(X.values())."
-        raise ValueError(
-            "X must be a list of sequences, each a matrix or a list of what belongs to its "
-            f"positions, got {type(X).__name__}. Put a single sequence into a list: [X].{more}"
-        )
-    return [list(part) if hasattr(part, "__next__") else part for part in as_list(X, "X")]
+def stack(parts: list, name: str = "X") -> Any:
+    """Return the positions of all sequences below each other: a matrix, a frame or a list."""
+    filled = [part for part in parts if length_of(part)]
+    if len(filled) == 1:
+        return filled[0]
+    kinds = set(map(type, filled))
+    if kinds == {list}:
+        return list(chain.from_iterable(filled))
+    if kinds == {np.ndarray}:
+        return _concatenated(filled, name)
+    if any(map(is_sparse, filled)):
+        return _vstack(filled, name)
+    frames = [nw.from_native(part, eager_only=True, pass_through=True) for part in filled]
+    if any(isinstance(frame, nw.DataFrame) for frame in frames):
+        return _frame(frames, name)
+    return list(chain.from_iterable(filled))
 
 
-def as_list(values: Any, name: str) -> list:
-    """Return a list; refuse pairs of `groupby` and masked arrays, which would be read otherwise."""
+def _concatenated(parts: list[np.ndarray], name: str) -> np.ndarray:
     try:
-        # Arrow's lists are scalars of its own.
-        parts = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
-    except TypeError as error:
+        return np.concatenate(parts)
+    except ValueError as error:
+        raise ValueError(f"{name} must have the same features in all sequences: {error}") from error
+
+
+def _vstack(parts: list, name: str) -> Any:
+    """Return CSR of sparse and dense sequences; entries of sparse ones are not looked at yet."""
+    rows = [part if is_csr(part) else sparse.csr_array(part) for part in parts]
+    widths = {part.shape[1] for part in rows}
+    if len(widths) > 1:
         raise ValueError(
-            f"{name} must be a list of arrays, got {type(values).__name__}."
-        ) from error
-    for c, part in enumerate(parts):
-        if isinstance(part, tuple) and len(part) == 2 and _is_frame(part[1]) and (
-            not _is_frame(part[0])
-        ):  # fmt: skip
+            f"{name} must have the same features in all sequences, got {sorted(widths)} of them."
+        )
+    # Starts are those of entries in use: there may be room for more behind them.
+    counts = [part.indptr[-1] for part in rows]
+    data = np.concatenate([part.data[:n] for part, n in zip(rows, counts, strict=True)])
+    columns = np.concatenate([part.indices[:n] for part, n in zip(rows, counts, strict=True)])
+    starts = starts_of(np.concatenate([np.diff(part.indptr) for part in rows]))
+    shape = starts.size - 1, widths.pop()
+    return sparse.csr_array((data, columns, starts), shape=shape)
+
+
+def _frame(frames: list, name: str) -> Any:
+    """Return frames of the same columns as one."""
+    known = frames[0].columns if isinstance(frames[0], nw.DataFrame) else None
+    for c, frame in enumerate(frames):
+        if known is None or not isinstance(frame, nw.DataFrame) or frame.columns != known:
             raise ValueError(
-                f"{name}[{c}] is a pair of a name and a group, as groupby gives them: pass [group "
-                f"for _, group in {name}]."
+                f"{name} must be frames of the same columns in the same order, or none: that is "
+                f"not so for sequences 0 and {c} of those that are not empty."
             )
-        # Not by `is_masked`, which takes what has a `_mask` for masked, as pandas' integers have.
-        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
-            raise ValueError(
-                f"{name}[{c}] has masked entries, which no sequence may have: pass the positions "
-                f"that there are, {name}[{c}][:length].data."
-            )
-    return parts
+    return nw.concat(frames).to_native()
 
 
-def _is_frame(part) -> bool:
-    return hasattr(part, "columns") or hasattr(part, "iloc")
+def is_csr(X: Any) -> bool:
+    """Whether X is sparse, and by rows."""
+    return is_sparse(X) and X.format == "csr"
 
 
-def length_of(part: Any) -> int:
-    """Return the number of positions of a sequence."""
-    shape = getattr(part, "shape", None)
-    return shape[0] if shape else len(part) if hasattr(part, "__len__") else 1
-
-
-def check_names(estimator: Any, parts: list, reset: bool) -> None:
-    """Remember the columns of the first frame, and refuse others in any, as scikit-learn does."""
-    framed = [hasattr(part, "columns") for part in parts]
-    if reset and any(framed):
-        first = parts[framed.index(True)]
-        validate_data(estimator, first, reset=True, skip_check_array=True)
-    bare = framed.index(False) if not all(framed) else -1
-    known = hasattr(estimator, "feature_names_in_")
-    for c, part in enumerate(parts):
-        # An array among frames is warned of once.
-        if framed[c] or (known and c == bare and length_of(part)):
-            try:
-                validate_data(estimator, part, reset=False, skip_check_array=True)
-            except ValueError as error:
-                raise ValueError(f"{str(error).rstrip()}\nThese are the columns of X[{c}].") from (
-                    error
-                )
-
-
-def check_sequences(X: list, n_features: int | None = None) -> Sequences:
-    """Bring a list of matrices of shape (length, n_features), dense or CSR, to one form."""
-    lengths = [length_of(part) for part in X]
-    parts = {c: _as_matrix(X[c], f"X[{c}]") for c, length in enumerate(lengths) if length}
-    if not parts:
-        return Sequences(np.empty((0, n_features or 0)), starts_of(lengths))
-    widths = {c: part.shape[1] for c, part in parts.items()}
-    first = next(iter(widths))
-    for c, width in widths.items():
-        if width != widths[first]:
-            raise ValueError(
-                f"X must have the same features in all sequences, got {widths[first]} of them in "
-                f"X[{first}] and {width} in X[{c}]."
-            )
-    if n_features is not None and widths[first] != n_features:
-        raise ValueError(f"X has {widths[first]} features, but was fitted with {n_features}.")
-    stacked = _stack(list(parts.values()))
-    values = stacked.data if is_sparse(stacked) else stacked
+def read_samples(model: Any, X: Any, reset: bool) -> Sequences:
+    """Return sequences of matrices (length, n_features) as one, dense or CSR, of an estimator."""
+    parts = as_sequences(X, "X")
+    first = starts_of([length_of(part) for part in parts])
+    if not first[-1]:
+        return Sequences(np.empty((0, getattr(model, "n_features_in_", 0))), first)
+    rows = stack(parts)
+    if not reset and _is_as_fitted(model, rows):
+        # Faster than all that is checked by scikit-learn, which matters for single sentences.
+        rows = in_shape(rows, "X") if is_sparse(rows) else rows
+    else:
+        rows = check_samples(rows, model=model, reset=reset, accept_sparse="csr", dtype=np.float64)
+    if reset and is_sparse(rows) and not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    values = rows.data if is_sparse(rows) else rows
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    if not largest < np.inf:
-        for c, part in parts.items():
-            refuse_not_finite(part, f"X[{c}]")
-    if largest > LARGEST:
+    if not largest <= LARGEST:
+        assert_all_finite(values, input_name="X")
         raise ValueError(f"X holds numbers up to {largest:g}, whose products overflow: rescale it.")
-    return Sequences(stacked, starts_of(lengths))
+    rows = sparse.csr_array(rows) if is_sparse(rows) else np.ascontiguousarray(rows)
+    return Sequences(rows, first)
 
 
-def _as_matrix(part, name: str):
-    if isinstance(part, np.ndarray) and part.dtype == object and part.ndim == 1:
-        part = part.tolist()
-    elif getattr(part, "shape", ()) == (length_of(part),) and hasattr(part, "to_list"):
-        # Series may hold rows.
-        part = part.to_list()
-    if not is_sparse(part):
-        item = part[0] if isinstance(part, (list, tuple)) else None
-        strings = isinstance(item, (list, tuple, set)) and any(isinstance(v, str) for v in item)
-        if isinstance(item, dict) or strings:
-            raise ValueError(
-                f"{name} holds {'lists of strings' if strings else 'dicts of features'}: turn them "
-                "into numbers first, by make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
-            )
-        if isinstance(part, (list, tuple)) and is_sparse(part[0]):
-            raise ValueError(f"{name} holds sparse rows: pass scipy.sparse.vstack({name}).")
-        if isinstance(part, str):
-            raise ValueError(
-                f"{name} is a string, {part[:40]!r}: pass its words, each with a dict of features, "
-                "to make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
-            )
-        try:
-            shape = np.shape(part)
-        except ValueError as error:
-            raise ValueError(f"{name} must have rows of equal length.") from error
-        if len(shape) == 1 and all(isinstance(word, str) for word in part):
-            raise ValueError(
-                f"{name} holds words: make a dict of features of each, as {{'word': word}}, and "
-                "numbers of these by make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
-            )
-        if len(shape) != 2:
-            single = " Put a single sequence into a list: [X]." if len(shape) < 2 else ""
-            raise ValueError(f"{name} must have shape (length, n_features), got {shape}.{single}")
-    if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
-        return part
-    refuse_times(part, name)
-    try:
-        return check_array(part, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must be a matrix of numbers: {str(error).rstrip()}") from error
-
-
-def _stack(parts: list):
-    """Return the matrices one below the other."""
-    if not any(is_sparse(part) for part in parts):
-        return np.ascontiguousarray(np.concatenate(parts))
-    out = sparse.csr_array(sparse.vstack(parts, format="csr"))
-    out.sum_duplicates()
-    return out
-
-
-def warn_numbered(sequences: Sequences) -> None:
-    """Warn about a column that counts the sequences, as one that a frame was grouped by does."""
-    rows, first = sequences.X, sequences.first
-    # Ten in a row are not so by chance.
-    if is_sparse(rows) or len(first) <= 10 or not np.diff(first).all():
-        return
-    counting = np.all(np.diff(rows[first[:-1]], axis=0) == 1.0, axis=0)
-    for column in np.flatnonzero(counting):
-        if np.array_equal(rows[:, column], np.repeat(rows[first[:-1], column], np.diff(first))):
-            warn_user(
-                f"Column {column} of X is the number of the sequence in all of its rows, and is "
-                "learned from as it is: leave it out, as X.drop(columns=...) does."
-            )
-
-
-def check_weights(sample_weight: Any, n_sequences: int) -> np.ndarray:
-    """Return a weight >= 0 for each sequence."""
-    if sample_weight is None:
-        return np.ones(n_sequences)
-    refuse_masked(sample_weight, "sample_weight")
-    refuse_times(sample_weight, "sample_weight")
-    try:
-        weights = check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False
-        )
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"sample_weight must have shape ({n_sequences},), a number for each sequence: "
-            f"{str(error).rstrip()}"
-        ) from error
-    if weights.shape != (n_sequences,):
-        raise ValueError(
-            f"sample_weight must have shape ({n_sequences},), one weight for each sequence, got "
-            f"{weights.shape}."
-        )
-    refuse_wrong_weights(weights, "sample_weight", "sequence")
-    if weights.max() == 0.0:
-        raise ValueError("sample_weight must have a positive entry, got only zeros.")
-    return weights
+def _is_as_fitted(model: Any, rows: Any) -> bool:
+    """Whether rows are a matrix of double precision of the width of the fit, without names."""
+    plain = isinstance(rows, np.ndarray) or is_csr(rows)
+    return (
+        plain and rows.dtype == np.float64 and rows.shape[1:] == (model.n_features_in_,)
+        and not hasattr(model, "feature_names_in_")
+    )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 from scipy.sparse.linalg import LinearOperator
 
-from skscreen.core.inputs import is_sparse
+from skscreen.core.checks import is_sparse
 from skscreen.sequence.chains import ONE, Chains
 from skscreen.sequence.loops import expectations, weighted_likelihoods
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skscreen.fitting.warning import warn_user
-from skscreen.sequence.labels import check_lists, expect_kind
+from skscreen.sequence.labels import label_pairs
 
 # When a span begins, continues and ends in each scheme: prefixes of the tag before and of the tag,
 # and whether types must be the same (=), must differ (!) or do not matter (*). A dot is any prefix.
@@ -89,23 +89,6 @@ def count_spans(y_true: Any, y_pred: Any, scheme: str | None) -> SpanCounts:
         )
     arrays = (np.array([counts[kind] for kind in types], int) for counts in (right, found, true))
     return SpanCounts(types, *arrays)
-
-
-def label_pairs(y_true: Any, y_pred: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the labels of each sequence, true and predicted."""
-    (truths, kind), (found, other) = check_lists(y_true, "y_true"), check_lists(y_pred, "y_pred")
-    expect_kind(kind, other, "y_true", "y_pred")
-    if len(truths) != len(found) or not truths:
-        raise ValueError(
-            "y_true and y_pred must hold the same number of sequences, at least one, got "
-            f"{len(truths)} and {len(found)}."
-        )
-    for c, (a, b) in enumerate(zip(truths, found, strict=True)):
-        if a.size != b.size:
-            raise ValueError(
-                f"y_true[{c}] and y_pred[{c}] must have the same length, got {a.size} and {b.size}."
-            )
-    return list(zip(truths, found, strict=True))
 
 
 def spans_of(tags: np.ndarray, scheme: str | None, name: str) -> set[tuple[str, int, int]]:

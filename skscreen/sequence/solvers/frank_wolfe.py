@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skscreen._compiled import sequence
-from skscreen.core.inputs import is_sparse
+from skscreen.core.checks import is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.pragam.iterates import Iterate
 from skscreen.sequence.chains import Chains
