@@ -18,7 +18,7 @@ from benchmarks.support.comparison import Bench, Row, Side
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain
 from skscreen.metrics import sequence_accuracy, span_f1
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.data import check_sequences
+from skscreen.sequence.data import read_samples
 from skscreen.sequence.likelihood import LogLoss
 
 PEER = "benchmarks.sequence.peer_side"
@@ -90,7 +90,7 @@ def scores(task: Task, found: list) -> str:
 
 def difference(task: Task, answer: dict, c2: float) -> float:
     """Return how far the peer's objective is from ours at its weights, relative."""
-    sequences = check_sequences(task.X)
+    sequences = read_samples(ChainCRF(), task.X, reset=True)
     classes, codes = np.unique(np.concatenate(task.y).astype(str), return_inverse=True)
     n, m = len(task.X), classes.size
     chains = Chains(sequences, codes, m, np.full(n, 1.0 / n), np.ones(codes.size), 2.0 * c2 / n)

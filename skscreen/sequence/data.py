@@ -146,17 +146,18 @@ def _concatenated(parts: list[np.ndarray], name: str) -> np.ndarray:
 def _vstack(parts: list, name: str) -> Any:
     """Return CSR of sparse and dense sequences; entries of sparse ones are not looked at yet."""
     rows = [part if is_csr(part) else sparse.csr_array(part) for part in parts]
-    widths = {part.shape[1] for part in rows}
-    if len(widths) > 1:
+    widths = {part.shape[1:] for part in rows}
+    if len(widths) > 1 or () in widths:
         raise ValueError(
-            f"{name} must have the same features in all sequences, got {sorted(widths)} of them."
+            f"{name} must have the same features in all sequences, got shapes (length, *rest) with "
+            f"rest in {sorted(widths)}."
         )
     # Starts are those of entries in use: there may be room for more behind them.
     counts = [part.indptr[-1] for part in rows]
     data = np.concatenate([part.data[:n] for part, n in zip(rows, counts, strict=True)])
     columns = np.concatenate([part.indices[:n] for part, n in zip(rows, counts, strict=True)])
     starts = starts_of(np.concatenate([np.diff(part.indptr) for part in rows]))
-    shape = starts.size - 1, widths.pop()
+    shape = starts.size - 1, *widths.pop()
     return sparse.csr_array((data, columns, starts), shape=shape)
 
 

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from skscreen import ChainCRF, MaxMarginChain
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.data import check_sequences
+from skscreen.sequence.data import read_samples
 from skscreen.sequence.likelihood import WeightedLogLoss
 
 SOLVERS = ["frank-wolfe", "smoothing", "pragam", "bmrm"]
@@ -100,7 +100,7 @@ def test_the_weighted_likelihood_by_its_definition(class_weight):
 @pytest.mark.parametrize("size", [1.0, 30.0])
 def test_the_gradient_of_the_weighted_likelihood(size):
     rng, codes = np.random.default_rng(0), np.concatenate(CODES)
-    sequences = check_sequences(X)
+    sequences = read_samples(ChainCRF(), X, reset=True)
     k = rng.uniform(0.1, 5.0, codes.size)
     scales = np.maximum(k, np.r_[1.0, k[:-1]])
     problem = WeightedLogLoss(

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from skscreen import ChainCRF, KernelChainClassifier
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.data import check_sequences
+from skscreen.sequence.data import read_samples
 from skscreen.sequence.likelihood import LogLoss
 from tests.awkward_data import UNEVEN
 
@@ -36,7 +36,7 @@ def test_conic_solver_and_enumeration(C, intercept, ends, tol):
 
 @pytest.mark.parametrize("size", [1.0, 500.0])
 def test_gradient_by_finite_differences(size):
-    sequences, rng = check_sequences(X), np.random.default_rng(0)
+    sequences, rng = read_samples(ChainCRF(), X, reset=True), np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(len(X)))
     codes = np.concatenate(CODES)
     chains = Chains(sequences, codes, 3, shares, np.ones(codes.size), 0.1)

@@ -109,12 +109,12 @@ def test_no_spans_at_all_are_said():
         ([["O-a"]], [["O"]], {}, "got 'O-a'"),
         ([["BAD"]], [["O"]], {}, "got 'BAD'"),
         ([[1]], [[1]], {}, "got 1"),
-        ([["O"]], [[1]], {}, r"Mix of label input types \(string and number\): y_true holds"),
+        ([["O"]], [[1]], {}, "Mix of label input types"),
         ([["O"]], [["O"]], {"scheme": "IOB"}, "scheme must be None or one of IOB1"),
         ([["O"]], [["O"]], {"average": "samples"}, "average must be"),
-        ([["O"]], [["O", "O"]], {}, r"y_true\[0\] and y_pred\[0\] must have the same length"),
-        ([["O"]], [], {}, "must hold the same number of sequences"),
-        (3, [["O"]], {}, "y_true must be a list of arrays"),
+        ([["O"]], [["O", "O"]], {}, r"^y_pred\[0\] must have"),
+        ([["O"]], [], {}, r"^y_pred must hold"),
+        (3, [["O"]], {}, r"^y_true must"),
     ],
 )
 def test_bad_tags(y_true, y_pred, options, message):
