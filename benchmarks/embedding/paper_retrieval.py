@@ -6,7 +6,7 @@ from sklearn.metrics import pairwise_distances
 from benchmarks.embedding.figures import precision_curves
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
-from skscreen.metrics import mean_average_precision, precision_at_k, recall_at_k
+from skscreen.metrics import mean_average_precision_of, precision_at_k_of, recall_at_k_of
 
 LOSSES = ("gnmds", "ckl", "ste", "tste")
 FLIPPED = (0.05, 0.10, 0.15)
@@ -98,6 +98,6 @@ def _judged(images: dict, distances: np.ndarray):
     relevant, k = images["relevant"], images["k"]
     steps = np.unique(np.geomspace(1, distances.shape[1], 30).astype(int))
     curve = [[measure(relevant, distances, int(step)) for step in steps]
-             for measure in (recall_at_k, precision_at_k)]  # fmt: skip
-    ap = mean_average_precision(relevant, distances)
-    return ap, precision_at_k(relevant, distances, k), np.array(curve)
+             for measure in (recall_at_k_of, precision_at_k_of)]  # fmt: skip
+    ap = mean_average_precision_of(relevant, distances)
+    return ap, precision_at_k_of(relevant, distances, k), np.array(curve)

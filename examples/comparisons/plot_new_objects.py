@@ -15,7 +15,7 @@ from sklearn.metrics import euclidean_distances
 from skscreen import OrdinalEmbedding
 from skscreen.datasets import make_triplets
 from skscreen.inspection import EmbeddingDisplay
-from skscreen.metrics import mean_average_precision, precision_at_k, recall_at_k
+from skscreen.metrics import mean_average_precision_of, precision_at_k_of, recall_at_k_of
 
 X, y = load_digits(n_class=4, return_X_y=True)
 order = np.random.RandomState(0).permutation(len(X))
@@ -37,7 +37,7 @@ axes[1].set_xlabel("300 new images, placed by their pixels")
 alike = y[new][:, None] == y[:n]
 distances = euclidean_distances(placed, model.map_features(X[:n]))
 print(f"{len(answers):,} answers; by chance {alike.mean():.1%} are the same digit")
-print(f"of the 10 nearest: {precision_at_k(alike, distances, 10):.1%}")
-print(f"of that digit among the 75 nearest: {recall_at_k(alike, distances, 75):.1%}")
-print(f"mean average precision: {mean_average_precision(alike, distances):.3f}")
+print(f"of the 10 nearest: {precision_at_k_of(alike, distances, 10):.1%}")
+print(f"of that digit among the 75 nearest: {recall_at_k_of(alike, distances, 75):.1%}")
+print(f"mean average precision: {mean_average_precision_of(alike, distances):.3f}")
 plt.show()

@@ -392,12 +392,12 @@ def test_no_matrix_of_all_pairs_is_formed():
 
 
 def test_retrieval_by_mapped_features():
-    from skscreen.metrics import mean_average_precision
+    from skscreen.metrics import mean_average_precision_of
 
     relevant = np.random.default_rng(0).uniform(size=(4, 20)) < 0.4
     distances = np.random.default_rng(1).uniform(size=(4, 20))
     expected = [average_precision_score(r, -d) for r, d in zip(relevant, distances, strict=True)]
-    assert_allclose(mean_average_precision(relevant, distances), np.mean(expected))
+    assert_allclose(mean_average_precision_of(relevant, distances), np.mean(expected))
 
 
 def test_numbers_whose_products_overflow_are_refused():

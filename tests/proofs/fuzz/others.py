@@ -262,17 +262,18 @@ def fuzz_measures(inputs: Inputs) -> None:
         "junk": inputs.junk("junk", inputs.pick(None, -1, [0])), "k": k,
     }  # fmt: skip
     for function in measures_of_retrieval():
-        for data in ((relevant, distances), (embedding, labels)):
-            done = call(function, *data, **options)
-            expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
+        by_matrix = function.__name__.endswith("_of")
+        data = (relevant, distances) if by_matrix else (embedding, labels)
+        done = call(function, *data, **({"k": k} if by_matrix else options))
+        expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
 
 
 def measures_of_retrieval() -> list:
-    """Return the measures whose first argument are queries."""
+    """Return the measures of samples with labels, and of relevant items with distances."""
     found = []
     for name in skscreen.metrics.__all__:
         function = getattr(skscreen.metrics, name)
-        if next(iter(inspect.signature(function).parameters)) == "queries":
+        if next(iter(inspect.signature(function).parameters)) in ("Z", "relevant"):
             found.append(function)
     return found
 
