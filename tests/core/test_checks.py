@@ -162,8 +162,8 @@ def test_masks_in_metric_learning():
             pairs, np.ma.MaskedArray([1, -1], [False, True]))),
         ("sample_weight", lambda: RTLMPairsClassifier(preprocessor=samples).fit(
             pairs, [1, -1], sample_weight=weights)),
-        ("queries", lambda: precision_at_k(masked, Y, 1)),
-        ("targets", lambda: precision_at_k(samples, np.ma.MaskedArray(Y, first), 1)),
+        ("Z", lambda: precision_at_k(masked, Y, 1)),
+        ("labels", lambda: precision_at_k(samples, np.ma.MaskedArray(Y, first), 1)),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=rf"^{name}\b.* masked"):
             call()
