@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 
 from skscreen import (
     ChainCRF,
+    ConceptEmbedding,
     KernelChainClassifier,
     MaxMarginChain,
     OrdinalEmbedding,
@@ -35,6 +36,7 @@ from skscreen.datasets import make_triplets
 X, y = load_wine(return_X_y=True)
 X, y = scale(X)[::3, :4], y[::3]
 TRIPLETS = make_triplets(X[:12], 200, random_state=0)
+ODD = np.arange(len(TRIPLETS)) % 3
 CHAINS = np.split(X, 6), np.split(y, [10, 20, 30, 40, 50])
 CHAINS = np.split(X, [10, 20, 30, 40, 50]), CHAINS[1]
 
@@ -51,6 +53,7 @@ FITS = {
     ),
     "ScreenedRTLMCV": (ScreenedRTLMCV([0.5], cv=2, n_neighbors=1), (X, y)),
     "OrdinalEmbedding": (OrdinalEmbedding(max_iter=5, n_init=1, random_state=0), (TRIPLETS,)),
+    "ConceptEmbedding": (ConceptEmbedding(4, n_init=2, max_iter=5), (TRIPLETS, ODD)),
     "MaxMarginChain": (MaxMarginChain(0.01, tol=0.1), CHAINS),
     "ChainCRF": (ChainCRF(0.01, tol=0.1), CHAINS),
     "KernelChainClassifier": (KernelChainClassifier(0.01, tol=0.1), CHAINS),

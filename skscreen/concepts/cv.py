@@ -152,7 +152,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         splits = splits_of(self.cv, reading.n_given, groups, seed)
         n_fits = len(l1s) * len(splits)
         objective = objective_of(self, reading.trials, usual, n_fits)
-        with one_blas_thread(), Tasks(self, n_fits + n_tasks(self)) as tasks:
+        with one_blas_thread(), Tasks(self, n_fits + n_tasks(self), "start") as tasks:
             # The fit to all trials costs as much as its starts.
             share = n_fits / (n_fits + n_tasks(self))
             penalties = [(float(l1), ridge(self, float(l1))) for l1 in l1s]

@@ -243,7 +243,7 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         reading = read(answers, y, sample_weight)
         l1 = law(reading.trials) if self.l1 == "auto" else float(self.l1)
         objective = objective_of(self, reading.trials, l1, int(self.n_init))
-        with one_blas_thread(), Tasks(self, n_tasks(self)) as tasks:
+        with one_blas_thread(), Tasks(self, n_tasks(self), "start") as tasks:
             fit_dimensions(self, reading, objective, tasks)
         return self
 

@@ -5,9 +5,11 @@ import time
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.utils.fixes import parse_version
 
 from skscreen import ConceptEmbedding, read_answers
 from skscreen.concepts.problem.objective import Objective
@@ -317,6 +319,40 @@ def test_the_bar_and_what_it_says(capsys):
     assert "100% dimensions=3" in lines[-1] and any("objective=" in line for line in lines)
     clone(MODEL).fit(TRIALS, ODD)
     assert capsys.readouterr().err == ""
+
+
+class Recorder:
+    """Counts tasks, and asks to stop after some of them."""
+
+    def __init__(self, stop_after=None):
+        self.names, self.stop_after = [], stop_after
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.names.append(context.task_name)
+        return len(self.names) == self.stop_after
+
+    def teardown(self, estimator, context):
+        pass
+
+
+@pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.9"),
+    reason="scikit-learn has callbacks from 1.9 on",
+)
+def test_starts_are_tasks_of_callbacks():
+    recorder = Recorder()
+    model = clone(MODEL).set_callbacks(recorder).fit(TRIALS, ODD)
+    assert recorder.names == ["start"] * 4 + ["fit"]
+    np.testing.assert_array_equal(model.embedding_, FITTED.embedding_)
+    stopped = clone(MODEL).set_callbacks(Recorder(stop_after=1)).fit(TRIALS, ODD)
+    alone = clone(MODEL).set_params(n_init=1).fit(TRIALS, ODD)
+    np.testing.assert_array_equal(stopped.embedding_, alone.embedding_)
 
 
 def test_tables_that_do_not_fit_are_named(little_memory):

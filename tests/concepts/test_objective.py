@@ -135,6 +135,12 @@ def test_significant_objects_by_hand():
     assert count_significant(X, errors).tolist() == [2, 0]
 
 
+def parts(column=1, size=1):
+    """One positive entry of each of two rows."""
+    columns = np.array([0, column], np.int32)
+    return np.arange(3), columns, size * np.arange(3), np.ones(2 * size)
+
+
 WRONG = {
     "slopes": lambda c: c.choice_pass(np.ones(4), np.zeros(3), np.zeros((1, 3), np.int32), EMPTY),
     "pairs": lambda c: c.choice_pass(np.ones(4), np.zeros(4), np.full((1, 3), 4, np.int32), EMPTY),
@@ -151,12 +157,14 @@ WRONG = {
     "changes": lambda c: c.bounded_direction(
         np.ones(2), np.ones(2), np.ones((1, 2)), np.ones((2, 2)), np.array([0]), np.ones(2)
     ),
-    "rows": lambda c: c.row_errors(
-        np.ones((2, 2)), np.array([[0, 1, -1]], np.int32), EMPTY, True, 0.0, np.ones((2, 2))
+    "rows": lambda c: c.add_row_information(
+        np.ones((2, 2)), parts(), np.array([[0, 1, -1]], np.int32), EMPTY, True
     ),
-    "errors": lambda c: c.row_errors(
-        np.ones((2, 2)), np.array([[0, 1, 1]], np.int32), EMPTY, True, 0.0, np.ones((2, 1))
+    "columns": lambda c: c.add_row_information(
+        np.ones((2, 2)), parts(column=2), np.zeros((1, 3), np.int32), EMPTY, True
     ),
+    "at": lambda c: c.row_errors(np.ones((2, 2)), parts(size=2), 0.0, np.ones((2, 2))),
+    "errors": lambda c: c.row_errors(np.ones((2, 2)), parts(), 0.0, np.ones((2, 1))),
     "first": lambda c: c.sum_over_thirds(np.ones((2, 2)), 2, np.ones((2, 2))),
     "sums": lambda c: c.sum_over_thirds(np.ones((2, 2)), 0, np.ones((2, 1))),
     "powers": lambda c: c.sum_over_thirds(np.ones((2, 1)), 0, np.ones((2, 1))),

@@ -13,6 +13,24 @@ static void expects_weights(Array<const double> weights, int64_t rows) {
   if (weights.size) expects_sizes(rows, "weights", weights);
 }
 
+// Where the positive entries of rows begin, their columns, where matrices begin, and these.
+using PartsOfRows =
+    std::tuple<Array<const int64_t>, Array<const int32_t>, Array<const int64_t>, Array<double>>;
+
+static RowInformation information_of(Matrix<const double> X, const PartsOfRows& parts) {
+  const auto [first, columns, at, values] = parts;
+  expects_sizes(X.rows + 1, "first", first, "at", at);
+  expects_starts("first", first, columns.size);
+  expects_starts("at", at, values.size);
+  expects_places("columns", columns, X.columns);
+  for (int64_t i = 0; i < X.rows; ++i) {
+    const int64_t size = first[i + 1] - first[i];
+    expects(size <= X.columns, "first must leave a row no more entries than X has columns");
+    expects(at[i + 1] - at[i] == size * size, "at must leave a square of entries for each row");
+  }
+  return {X, first, columns, at, values};
+}
+
 namespace skscreen::concepts {
 
 void bind(nb::module_& m) {
@@ -58,15 +76,21 @@ void bind(nb::module_& m) {
       },
       ReleaseGIL());
   m.def(
-      "row_errors",
-      [](Matrix<const double> X, Matrix<const int32_t> rows, Array<const double> weights,
-         bool is_odd, double ridge, Matrix<double> errors) {
+      "add_row_information",
+      [](Matrix<const double> X, const PartsOfRows& parts, Matrix<const int32_t> rows,
+         Array<const double> weights, bool is_odd) {
         expects(rows.columns == 3 || (rows.columns == 4 && !is_odd),
                 "rows must have three columns, or four of two pairs");
         expects_places("rows", rows, X.rows);
         expects_weights(weights, rows.rows);
+        add_row_information(information_of(X, parts), rows, weights, is_odd);
+      },
+      ReleaseGIL());
+  m.def(
+      "row_errors",
+      [](Matrix<const double> X, const PartsOfRows& parts, double ridge, Matrix<double> errors) {
         expects_shape(X.rows, X.columns, "errors", errors);
-        row_errors(X, rows, weights, is_odd, ridge, errors);
+        row_errors(information_of(X, parts), ridge, errors);
       },
       ReleaseGIL());
   m.def(
