@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.support.peer_process import serve
 
-# As published: dimensions, batches, steps, the penalties of size and of negative entries, epochs.
-COMPONENTS, BATCH, RATE, LAMBDA, NEGATIVE, EPOCHS = 90, 100, 0.001, 0.008, 0.01, 500
+# As published: dimensions, batches, steps, the penalty of negative entries, epochs.
+COMPONENTS, BATCH, RATE, NEGATIVE, EPOCHS = 90, 100, 0.001, 0.01, 500
 
 
 def run(job: dict, arrays: dict) -> dict:
@@ -25,7 +25,7 @@ def run(job: dict, arrays: dict) -> dict:
             i, j, k = X[rows].unbind(dim=1)
             s = torch.stack([(i * j).sum(1), (i * k).sum(1), (j * k).sum(1)], dim=1)
             loss = -torch.log_softmax(s, dim=1)[:, 0].mean()
-            loss = loss + LAMBDA / n * X.abs().sum() + NEGATIVE * torch.relu(-X).sum()
+            loss = loss + job["lambda"] / n * X.abs().sum() + NEGATIVE * torch.relu(-X).sum()
             descent.zero_grad()
             loss.backward()
             descent.step()

@@ -32,7 +32,10 @@ def things(folder: Path, n_trials: int) -> Task:
 def small() -> Task:
     """10,000 trials of 100 objects with five dimensions."""
     rng = np.random.default_rng(3)
-    X = (rng.random((100, 5)) < 0.25) * rng.gamma(2.0, 0.5, size=(100, 5))
+    has = rng.random((100, 5)) < 0.25
+    # Things without any dimension would be like no other.
+    has[np.arange(100), rng.integers(5, size=100)] = True
+    X = has * rng.gamma(2.0, 0.5, size=(100, 5))
     return task(X, 10_000, 50_000, seed=1)
 
 
