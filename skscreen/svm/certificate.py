@@ -29,13 +29,18 @@ support of a high-dimensional distribution. Neural Computation 13.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skscreen._compiled import svm as loops
+from skscreen.core.certificate import Certificate
+from skscreen.core.floats import EPS
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.solvers.solution import SampleSolution
 
 
 @dataclass(frozen=True)
@@ -239,3 +244,143 @@ def certify(
         for part in (point.beta, point.f, point.errors):
             part *= factor
     return view, parts
+
+
+def certified(
+    samples: LinearSamples | KernelSamples,
+    losses: SampleLosses,
+    found: SampleSolution,
+    free: bool,
+    tol: float,
+) -> SampleSolution:
+    """Return a solution with the certificate that users see.
+
+    Gaps are the largest for scores within their errors, which a huge C enlarges. Where `tol`
+    depends on these errors scores are computed more precisely: by rows those of the weights, by a
+    kernel those that add to the gap. What then still has losses through errors alone becomes
+    longer. Last, targets and intercept are those that users have.
+    """
+    if isinstance(samples, LinearSamples):
+        solution = _by_rows(samples, losses, found, free, tol)
+    elif found.converged and samples.gram.whole is None:
+        # Solvers have bounds on errors of values in tiles.
+        solution = found
+    else:
+        solution = _by_values(samples, losses, found, free, tol)
+        if not found.converged and found.certificate.gap < solution.certificate.gap:
+            solution = found
+    return solution if losses.lost is None else as_held(samples, losses, solution, free, tol)
+
+
+def rounding(samples: Any, losses: SampleLosses, solution: SampleSolution) -> np.ndarray:
+    """Return estimates of rounding errors of margins: twice those of a sum of products."""
+    thresholds = 2.0 * EPS * np.abs(losses.thresholds)
+    if isinstance(samples, KernelSamples):
+        size = samples.summed(solution.alpha)
+        return thresholds + 2.0 * EPS * (abs(solution.b) + size * samples.norms)
+    w = samples.combine(solution.alpha) if solution.w is None else solution.w
+    return thresholds + samples.rounding(w, solution.b)
+
+
+def _by_rows(samples: LinearSamples, losses, found: SampleSolution, free: bool, tol: float):
+    """Certify weights: by margins in extended precision where errors matter."""
+    y, errors = samples.y, rounding(samples, losses, found)
+    box = Box.of(losses, y, free)
+    beta, f = y * found.alpha, y * found.margins
+    effect = max(box.certify(beta, f, errors)[0].gap - box.view(beta, f).gap, 0.0)
+    # Weights, as sums of rows, have rounding errors too.
+    blur = EPS * float(found.alpha @ samples.norms)
+    primal, gap = found.certificate.primal, found.certificate.gap + effect
+    unsure = max(effect, blur * (found.apart + 0.5 * blur)) > 1e-9 * primal
+    if found.w is not None and (gap > tol * primal or unsure):
+        found = _measured(samples, found, found.w, losses)
+    if found.certificate.gap <= tol * found.certificate.primal:
+        return replace(found, converged=True)
+    return _longer(box, beta, f, errors, found, tol)
+
+
+def _by_values(samples: KernelSamples, losses, found: SampleSolution, free: bool, tol: float):
+    """Certify a point known by kernel values: by some in extended precision where errors matter."""
+    y, errors = samples.y, rounding(samples, losses, found)
+    box, exact = Box.of(losses, y, free), errors.copy()
+    beta, f = y * found.alpha, y * found.margins
+    errors += samples.value_errors(found.alpha)
+    least = box.view(beta, f).gap
+    view, parts, _ = box.certify(beta, f, errors)
+    given, allowed = found.certificate, tol * found.certificate.primal
+    if max(given.gap, view.gap) > allowed >= least:
+        # Bounds on errors of kernel values say too much: those scores without such errors.
+        J = np.flatnonzero(parts > 0.0)
+        f[J], errors[J] = samples.exact_scores(J, beta), exact[J]
+        view = box.certify(beta, f, errors)[0]
+        least, given = view.gap, Certificate(view.primal, view.primal - view.gap, view.gap)
+    gap = given.gap + max(view.gap - least, 0.0)
+    given = Certificate(given.primal, given.primal - gap, gap)
+    found = replace(found, certificate=given, converged=given.relative_gap <= tol)
+    return found if found.converged else _longer(box, beta, f, errors, found, tol)
+
+
+def _longer(box: Box, beta, f, errors, found: SampleSolution, tol: float) -> SampleSolution:
+    """Return a solution, longer if it has losses through errors alone and that helps."""
+    longer = box.stretched(beta, f, errors)
+    if longer is not None:
+        factor, view = longer
+        gap = view.gap + 0.5 * (factor * found.apart) ** 2
+        if gap < found.certificate.gap:
+            found = found.stretched(factor, view.b)
+            # No sample has a loss any more.
+            primal = view.primal if found.w is None else 0.5 * float(found.w @ found.w)
+            found = replace(found, certificate=Certificate(primal, primal - gap, gap))
+    return replace(found, converged=found.certificate.relative_gap <= tol)
+
+
+def as_held(
+    samples: LinearSamples | KernelSamples,
+    losses: SampleLosses,
+    found: SampleSolution,
+    free: bool,
+    tol: float,
+) -> SampleSolution:
+    """Return a regression with the certificate of users' targets and rounded intercept."""
+    if losses.lost is None:
+        return found
+    w, b, lost = found.w, found.b, losses.lost
+    if isinstance(samples, LinearSamples) and w is not None:
+        b = samples.intercept(w, b)
+    moved = np.longdouble(b + losses.origin) - losses.origin - b if losses.origin else 0.0
+    lost = lost - samples.y * float(moved)
+    short = losses.short(found.margins, found.b, samples.y if free else None)
+    slackness, loss = np.subtract(
+        losses.certify(short + lost, found.alpha), losses.certify(short, found.alpha)
+    )
+    before = found.certificate
+    if max(abs(slackness), abs(loss)) <= 1e-9 * before.primal:
+        return found
+    if isinstance(samples, LinearSamples) and w is not None:
+        found = _measured(samples, found, w, losses, lost)
+    else:
+        primal, gap = before.primal + loss, before.gap + max(slackness, 0.0)
+        found = replace(found, certificate=Certificate(primal, primal - gap, gap))
+    return replace(found, converged=found.certificate.relative_gap <= tol)
+
+
+def _measured(
+    samples: LinearSamples, solution: SampleSolution, w: np.ndarray, losses: SampleLosses,
+    lost: np.ndarray | float = 0.0,
+) -> SampleSolution:  # fmt: skip
+    """Return the solution with the certificate of the weights w (d,) that users have.
+
+    Their margins, computed in extended precision, have no rounding errors to speak of; thresholds
+    have `lost` some digits.
+    """
+    alpha = solution.alpha
+    short = losses.thresholds - samples.exact_margins(w, solution.b) + lost
+    slackness, loss = losses.certify(short.astype(np.float64), alpha)
+    exact = samples.exact_combine(alpha)
+    # Of rows so long that even their sum has errors.
+    blur = float(np.finfo(np.longdouble).eps) * float(alpha @ samples.norms)
+    own, apart = exact.astype(np.float64), float(np.linalg.norm(w - exact)) + blur
+    primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
+    # Sums have rounding errors.
+    gap = slackness + 0.5 * apart**2 + 4.0 * EPS * primal
+    return replace(solution, certificate=Certificate(primal, dual, gap), apart=apart)

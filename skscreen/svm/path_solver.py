@@ -17,7 +17,7 @@ from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.certificate import Box
+from skscreen.svm.certificate import as_held, certified, rounding
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
@@ -113,9 +113,7 @@ class SamplePathSolver:
         losses = self._losses.at(C)
         # With a free intercept there is no piece in closed form.
         if self._signs is None and not self._begins.ends_before(C):
-            first = self._first(C, losses)
-            if losses.lost is not None:
-                first = self._as_held(first, losses, losses.lost, tol)
+            first = as_held(self.samples, losses, self._first(C, losses), False, tol)
             # The gap is only larger if rounding errors of the margins are too large.
             if first.certificate.relative_gap <= tol:
                 return self._keep(C, first, [], None, began)
@@ -138,8 +136,6 @@ class SamplePathSolver:
                 solution = self._solved(losses, start, None, None, tol, before)
                 history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
                 solution = replace(solution, n_iter=solution.n_iter + before)
-        if losses.lost is not None:
-            solution = self._as_held(solution, losses, losses.lost, tol)
         return self._keep(C, solution, history, codes, began)
 
     def _keep(self, C: float, found: SampleSolution, history, codes, began) -> SampleSolution:
@@ -167,7 +163,7 @@ class SamplePathSolver:
         return replace(solution, history=history, seconds=seconds)
 
     def _solved(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
-        """Solve, and polish the solution where many digits are asked for, or it costs little."""
+        """Solve, polish the solution where many digits are asked for, and certify it."""
         # Products with this tolerance stay finite.
         how = {"start": start, "fixed": codes, "tol": min(float(tol), 1e100)}
         if isinstance(self.samples, KernelSamples):
@@ -175,84 +171,13 @@ class SamplePathSolver:
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
         solution = self._solve(self.samples, losses, **how)
-        if solution.w is None and solution.converged and tol > 1e-8 and self.samples.n > 1000:
-            return solution
-        polished = polish(self.samples, losses, solution, self._signs)
-        if solution.w is not None or polished is not solution:
-            return self._with_effect(polished, losses, tol)
-        # Bounds on the errors of tiles may be all that is between a solution and the tolerance.
-        again = solution if solution.converged else self._with_effect(solution, losses, tol)
-        return min(solution, again, key=lambda found: found.certificate.gap)
-
-    def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
-        """Return the solution with its gap for margins within errors, which a huge C enlarges."""
-        y, rounding, found = self.samples.y, self.rounding(solution), solution.certificate
-        box = Box.of(losses, y, self._signs is not None)
-        beta, f = y * solution.alpha, y * solution.margins
-        kernel = self.samples if isinstance(self.samples, KernelSamples) else None
-        errors = rounding + kernel.value_errors(solution.alpha) if kernel else rounding
-        least = box.view(beta, f).gap
-        view, parts, _ = box.certify(beta, f, errors)
-        if kernel and _decides(least, view.gap, found, tol):
-            # Bounds on errors of kernel values say too much: those scores without such errors.
-            J = np.flatnonzero(parts > 0.0)
-            f[J], errors[J] = kernel.exact_scores(J, beta), rounding[J]
-            view = box.certify(beta, f, errors)[0]
-            least, found = view.gap, Certificate(view.primal, view.primal - view.gap, view.gap)
-        # Sums of slacknesses have rounding errors of their own.
-        effect = max(view.gap - least, 0.0)
-        gap = found.gap + effect
-        # So have weights, as sums of rows.
-        blur = EPS * float(solution.alpha @ self.samples.norms)
-        effect = max(effect, blur * (solution.apart + 0.5 * blur))
-        unsure = gap > tol * found.primal or effect > 1e-9 * found.primal
-        if isinstance(self.samples, LinearSamples) and solution.w is not None and unsure:
-            solution = _measured(self.samples, solution, solution.w, losses)
-            found, gap = solution.certificate, solution.certificate.gap
-        longer = box.stretched(beta, f, errors) if gap > tol * found.primal else None
-        if longer is not None:
-            factor, view = longer
-            more = view.gap + 0.5 * (factor * solution.apart) ** 2
-            if more < gap:
-                solution = solution.stretched(factor, view.b)
-                w, primal = solution.w, view.primal
-                if w is not None:
-                    # No sample has a loss any more.
-                    primal = 0.5 * float(w @ w)
-                gap, found = more, replace(found, primal=primal)
-        if solution.w is None or longer is not None or gap > tol * found.primal:
-            found = Certificate(found.primal, found.primal - gap, gap)
-        return replace(solution, certificate=found, converged=found.relative_gap <= tol)
-
-    def _as_held(self, found: SampleSolution, losses, lost, tol: float) -> SampleSolution:
-        """Return a regression with the certificate of users' targets and rounded intercept."""
-        samples, w, b = self.samples, found.w, found.b
-        if isinstance(samples, LinearSamples) and w is not None:
-            b = samples.intercept(w, b)
-        moved = np.longdouble(b + losses.origin) - losses.origin - b if losses.origin else 0.0
-        lost = lost - samples.y * float(moved)
-        short = losses.short(found.margins, found.b, self._signs)
-        slackness, loss = np.subtract(
-            losses.certify(short + lost, found.alpha), losses.certify(short, found.alpha)
-        )
-        before = found.certificate
-        if max(abs(slackness), abs(loss)) <= 1e-9 * before.primal:
-            return found
-        if isinstance(samples, LinearSamples) and w is not None:
-            found = _measured(samples, found, w, losses, lost)
-        else:
-            primal, gap = before.primal + loss, before.gap + max(slackness, 0.0)
-            found = replace(found, certificate=Certificate(primal, primal - gap, gap))
-        return replace(found, converged=found.certificate.relative_gap <= tol)
+        if tol <= 1e-8:
+            solution = polish(self.samples, losses, solution, self._signs)
+        return certified(self.samples, losses, solution, self._signs is not None, tol)
 
     def rounding(self, solution: SampleSolution) -> np.ndarray:
-        """Return estimates of rounding errors of margins: twice those of a sum of products."""
-        thresholds = 2.0 * EPS * np.abs(self._losses.thresholds)
-        if isinstance(self.samples, KernelSamples):
-            size = self.samples.summed(solution.alpha)
-            return thresholds + 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
-        w = self.samples.combine(solution.alpha) if solution.w is None else solution.w
-        return thresholds + self.samples.rounding(w, solution.b)
+        """Return estimates of rounding errors of the margins of a solution."""
+        return rounding(self.samples, self._losses, solution)
 
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
@@ -346,36 +271,6 @@ class SamplePathSolver:
             return self.samples.q_dot(step), float(np.abs(step) @ self.samples.norms)
 
         return bound(known, rho, products)
-
-
-def _decides(least: float, most: float, found: Certificate, tol: float) -> bool:
-    """Whether errors, which make a gap of `least` one of `most`, are what `tol` depends on."""
-    allowed, effect = tol * found.primal, most - least
-    if max(found.gap, most) > allowed >= least:
-        return True
-    return found.gap <= allowed and effect > max(1e-9 * found.primal, 0.01 * allowed)
-
-
-def _measured(
-    samples: LinearSamples, solution: SampleSolution, w: np.ndarray, losses: SampleLosses,
-    lost: np.ndarray | float = 0.0,
-) -> SampleSolution:  # fmt: skip
-    """Return the solution with the certificate of the weights w (d,) that users have.
-
-    Their margins, computed in extended precision, have no rounding errors to speak of; thresholds
-    have `lost` some digits.
-    """
-    alpha = solution.alpha
-    short = losses.thresholds - samples.exact_margins(w, solution.b) + lost
-    slackness, loss = losses.certify(short.astype(np.float64), alpha)
-    exact = samples.exact_combine(alpha)
-    # Of rows so long that even their sum has errors.
-    blur = float(np.finfo(np.longdouble).eps) * float(alpha @ samples.norms)
-    own, apart = exact.astype(np.float64), float(np.linalg.norm(w - exact)) + blur
-    primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
-    # Sums have rounding errors.
-    gap = slackness + 0.5 * apart**2 + 4.0 * EPS * primal
-    return replace(solution, certificate=Certificate(primal, dual, gap), apart=apart)
 
 
 def eps_limit(solution: SampleSolution, eps: float) -> float:

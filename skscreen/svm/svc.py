@@ -197,9 +197,9 @@ class ScreenedSVC(BaseSVC):
     without screening, which would take more time than it saves. One-vs-one this goes for any kernel
     whose matrix is positive semi-definite.
 
-    If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
-    1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries,
-    and with other kernels only for up to 1,000 samples or a `tol` of at most 1e-8.
+    With a `tol` of at most 1e-8, and at most 500 samples of margin 1, a final linear solve usually
+    brings the gap below 1e-12; not for linear problems of sparse data with more than 100,000
+    entries.
 
     Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
     also where it is one of the rest.

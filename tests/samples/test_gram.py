@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
 
 rng = np.random.default_rng(0)
@@ -170,3 +170,18 @@ def test_a_sample_far_from_all_others_is_near_itself(seed, container):
     gram = Gram(container(X), Kernel("rbf", gamma=1.0), cache_size=0.01)
     index = np.array([3, 0])
     np.testing.assert_array_equal(np.diagonal(gram.compute(index, index)), 1.0)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+@pytest.mark.parametrize("outlier", [1.0, 1e3, 1e6])
+def test_errors_of_values_are_bounded(kernel, outlier):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20))
+    X[3] *= outlier
+    gram = Gram(X, Kernel(kernel, gamma=0.02 if kernel == "rbf" else 1e-3, coef0=1.0))
+    c, everyone = rng.normal(size=200), np.arange(200)
+    apart = np.abs(gram.exact_dot(everyone, c.astype(np.longdouble), everyone) - gram.whole @ c)
+    summed = 2.0 * np.finfo(float).eps * np.linalg.norm(c * np.sqrt(gram.diagonal))
+    assert np.all(apart <= gram.sum_errors(np.abs(c)) + summed * np.sqrt(gram.diagonal))
+    twice = Places.twice(gram).sum_errors(np.append(np.abs(c), 0.0 * c))
+    np.testing.assert_allclose(twice, np.tile(gram.sum_errors(np.abs(c)), 2))

@@ -254,6 +254,17 @@ class Gram:
             return EPS * (d + 4.0 + 2.0 * np.sqrt(largest))
         return 4.0 * EPS * (d + 4.0) * largest
 
+    def sum_errors(self, sizes: np.ndarray) -> np.ndarray:
+        """Bound what errors of kernel values do to sums_j c_j K_ij, |c_j| = sizes_j, of all i."""
+        roots = self._roots
+        if self.kernel.name != "rbf" or self._is_far:
+            return self.computed_error * float(sizes @ roots) * roots
+        # Exponents have the errors of |x_i|^2 and |x_j|^2: a long row is wrong for itself alone.
+        digits = EPS * (self.X.shape[1] + 4.0)
+        own = 2.0 * digits * self.kernel.gamma * self._squares
+        total = float(sizes.sum())
+        return 4.0 * digits * total + own * total + float(sizes @ own)
+
 
 class Places:
     """Kernel values of samples that are rows (n,) of a `Gram`: of some, or of all of them twice."""
@@ -282,6 +293,11 @@ class Places:
         place[read] = np.arange(read.size)
         values, errors = self._gram.dot(used, sums[used], read, double)
         return values[place[asked]], errors[place[asked]]
+
+    def sum_errors(self, sizes: np.ndarray) -> np.ndarray:
+        """Bound what errors of kernel values do to sums, see `Gram.sum_errors`."""
+        sums = np.bincount(self._rows, sizes, minlength=self._gram.n)
+        return self._gram.sum_errors(sums)[self._rows]
 
     def exact_dot(self, I: np.ndarray, c: np.ndarray, J: np.ndarray) -> np.ndarray:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, in extended precision."""
@@ -339,8 +355,7 @@ class KernelSamples:
 
     def value_errors(self, alpha: np.ndarray) -> np.ndarray:
         """Return bounds on what errors of kernel values do to the margins of sum_i alpha_i z_i."""
-        roots = np.sqrt(self.gram.diagonal)
-        return self.gram.computed_error * float(alpha @ roots) * roots
+        return self.gram.sum_errors(alpha)
 
     def exact_scores(self, index: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return some of the scores sum_j beta_j (K_ij + B^2), in extended precision."""
