@@ -175,7 +175,7 @@ def test_no_feature_is_left_out_wrongly():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 65, 160])
+@pytest.mark.parametrize("seed", [6, 13, 48, 90])
 def test_gaps_include_errors_of_kernel_values(seed):
     """An outlier's kernel values have errors that a C of 5e5 enlarges to 1e-9 of the objective."""
     _, wrong, warned, _, _ = gaps.one(seed, seconds=60.0)

@@ -116,9 +116,9 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     "auto" starts with coordinate descent, and switches to a second-order method (smoothed Newton)
     when that is estimated to be cheaper, for narrow data or large C.
 
-    If at most 500 samples have a margin of 1, or below 1 with the squared hinge, a final linear
-    solve usually brings the gap below 1e-12, far below `tol`; not for sparse data with more than
-    100,000 entries.
+    With a `tol` of at most 1e-8, and at most 500 samples of margin 1, or below 1 with the squared
+    hinge, a final linear solve usually brings the gap below 1e-12; not for sparse data with more
+    than 100,000 entries.
 
     With ``multi_class="crammer_singer"`` the fit minimises
 

@@ -8,8 +8,9 @@ penalised or none, samples have weights. Fits are those of two classes and of pa
 regressions, with both losses, with kernels and with rows, for one C and along a path. From the dual
 variables, the intercept and, with rows, the weights that a fit returns the relative duality gap of
 the full problem is computed from the samples, in extended precision, by code that shares nothing
-with the package. None may be larger than `dual_gap_`, but for rounding errors of sums; the exit code is 1 if one is. Fits that miss
-their tolerance count too, for the gap that they say. Everything follows from the seed.
+with the package. None may be larger than `dual_gap_`, but for rounding errors of sums; the exit
+code is 1 if one is. Fits that miss their tolerance count too, for the gap that they say. Everything
+follows from the seed.
 """
 
 import argparse
@@ -184,7 +185,7 @@ def one(seed: int, seconds: float):
     rng = np.random.default_rng(seed)
     kind, intercept = KINDS[seed % len(KINDS)], str(rng.choice(INTERCEPTS))
     fit = FITS[seed // len(KINDS) % len(FITS)]
-    n = int(round(50.0 * 52.0 ** rng.random()))
+    n = round(50.0 * 52.0 ** rng.random())
     X = samples(kind, rng, n)
     spread = np.median(np.abs(X - np.median(X, axis=0)), axis=0) + 1e-300
     score = ((X - np.median(X, axis=0)) / spread)[:, 0] + rng.uniform(0.1, 2.0) * rng.normal(size=n)
