@@ -199,7 +199,7 @@ def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
     path = getattr(skscreen, name)(X, y == y[0])
     value = getattr(path, values)[-1]
     found = path.screened(value)
-    same = path[-1].screened_ if name == "svc_path" else path[-1].screened(X, y == y[0])
+    same = path[-1].screened(X, y == y[0])
     assert found.codes_.dtype == np.int8 and set(np.unique(found.codes_)) <= {0, 1, 2}
     assert np.array_equal(found.codes_, same.codes_)
     assert np.array_equal(found.undecided_, np.flatnonzero(found.codes_ == 0))

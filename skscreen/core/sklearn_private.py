@@ -39,9 +39,6 @@ from sklearn.utils._set_output import _wrap_data_with_container as wrap_data_wit
 # Rows as above, on both sides of kernel matrices.
 from sklearn.utils.metaestimators import _safe_split as safe_split
 
-# Votes and scores of pairs of classes in one array, in the last digit as in `SVC`.
-from sklearn.utils.multiclass import _ovr_decision_function as ovr_decision_function
-
 # Names of features of what is no X of `fit`: a preprocessor, or new objects.
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 
@@ -65,7 +62,6 @@ __all__ = [
     "fit_context",
     "num_samples",
     "openmp_effective_n_threads",
-    "ovr_decision_function",
     "safe_indexing",
     "safe_split",
     "sigmoid_calibration",

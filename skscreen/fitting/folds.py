@@ -23,7 +23,6 @@ from skscreen.core.sklearn_private import Interval, StrOptions, safe_split
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.path import Model
-from skscreen.fitting.training_data import remember_as
 from skscreen.fitting.warning import warn_user
 
 
@@ -218,7 +217,6 @@ def as_best(search: BaseEstimator, kind: type[Model], **chosen: Any) -> Model:
     names = set(vars(search)) - set(search.get_params(deep=False))
     searched = {"scores_", "cv_results_", "best_index_", "best_score_", "best_params_", "n_splits_"}
     vars(out).update({name: getattr(search, name) for name in names - searched})
-    remember_as(out, search)
     return out
 
 

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import Certificate
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.training_data import MEMORY
 from skscreen.fitting.warning import warn_user
 
 
@@ -177,12 +176,11 @@ def clone_for(model: Model, **parameters: Any) -> Model:
 
 
 def forget(model: BaseEstimator) -> dict[str, Any]:
-    """Remove what a fit has set, names that end in "_", and return it; forget its training data."""
+    """Remove what a fit has set, names that end in "_", and return it."""
     learned: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in vars(model).items():
-        if name not in MEMORY:
-            (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
+        (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
     # In one assignment, so that an interrupt leaves all or nothing.
     model.__dict__ = rest
     return learned

@@ -12,7 +12,6 @@ from itertools import combinations
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.core.sklearn_private import ovr_decision_function
 from skscreen.samples.labels import Labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 
@@ -124,14 +123,6 @@ def first_positive(division: OneVsRest) -> np.ndarray:
     return np.argsort(-division.signs(0), kind="stable")
 
 
-def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarray:
-    """Return scores (n, n_problems) from those by each class's `dual_coefs`, (n, n_classes - 1)."""
-    out = np.empty((len(parts[0]), intercepts.size))
-    for k, (i, j) in enumerate(combinations(range(len(parts)), 2)):
-        out[:, k] = parts[i][:, j - 1] + parts[j][:, i] + intercepts[k]
-    return out
-
-
 def with_absent_pairs(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
     """Return scores (n, n_problems) with columns of pairs that have an absent class."""
     if present.size == n_classes:
@@ -144,18 +135,3 @@ def with_absent_pairs(scores: np.ndarray, present: np.ndarray, n_classes: int) -
         for i, j in combinations(range(n_classes), 2)
     ]
     return np.stack(columns, axis=1)
-
-
-def vote(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the class with the most votes of the pairs, the first of those with as many."""
-    votes = np.zeros((len(scores), n_classes), np.int64)
-    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        first = scores[:, k] >= 0.0
-        votes[:, i] += first
-        votes[:, j] += ~first
-    return votes.argmax(axis=1)
-
-
-def class_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return votes (n, n_classes), and less than half a vote for the sum of scores, as in `SVC`."""
-    return ovr_decision_function(scores < 0.0, -scores, n_classes)

@@ -6,18 +6,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 
-def without_noise(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return scores (n, n_problems), 0 where errors (n or 1, n_problems) alone tell them from 0."""
-    # So a tie is a tie whatever the order of sums was: dense or sparse, one sample or many.
-    return np.where(np.abs(scores) <= errors, 0.0, scores)
-
-
-def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return scores (n, n_classes), those that errors alone tell from the best equal to it."""
-    best = scores.max(axis=1, keepdims=True)
-    return np.where(scores >= best - errors - errors.max(axis=1, keepdims=True), best, scores)
-
-
 def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
     """Return scores, (n,) or (n, n_present), with smaller ones for absent classes."""
     if present.size == n_classes:

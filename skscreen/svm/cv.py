@@ -1,7 +1,9 @@
 """Support vector machines that choose C, gamma and epsilon by cross-validation."""
 
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.sklearn_private import Interval
 from skscreen.core.threads import N_JOBS
@@ -83,8 +85,6 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         does not count.
     best_estimator_ : ScreenedSVC
         Fitted to all samples with the chosen values. Only with `refit`.
-    screened_ : SampleScreening
-        Of `best_estimator_`.
     bounds_ : ErrorBounds
         Lower and upper bounds on the mean validation error over the folds for every C in the range,
         and the solved values of C. Only with `certify`.
@@ -172,10 +172,20 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         self.verbose = verbose
         self.random_state = random_state
 
-    @property
-    def screened_(self) -> SampleScreening:
-        """What the final fit proves, see `ScreenedSVC`."""
-        return self.best_estimator_.screened_
+    def screened(self, X: Any, y: Any, sample_weight: Any = None) -> SampleScreening:
+        """Return what the final fit proves, see `ScreenedSVC.screened`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        SampleScreening
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.screened(X, y, sample_weight)
 
 
 class ScreenedSVRCV(SearchOverC, ScreenedSVR):

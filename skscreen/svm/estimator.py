@@ -9,40 +9,34 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.certificate import steps_table
-from skscreen.core.floats import EPS
 from skscreen.core.sklearn_private import fit_context
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.progress import say
 from skscreen.fitting.store import check_store
-from skscreen.fitting.training_data import mark, remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, WITH_LENGTHS, Kernel
-from skscreen.samples.multiclass import (
-    Division,
-    OneVsOne,
-    OneVsRest,
-    class_scores,
-    pair_scores,
-    vote,
-    with_absent_pairs,
-)
-from skscreen.samples.score_classifier import (
-    ScoreClassifierMixin,
-    equal_to_best,
-    with_absent,
-    without_noise,
-)
+from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, WITH_LENGTHS
+from skscreen.samples.multiclass import OneVsOne, OneVsRest, with_absent_pairs
+from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.roads import Plan
+from skscreen.svm.scores import (
+    Decision,
+    decisive_scores,
+    known_scores,
+    origin_of,
+    raw_scores,
+    settled_scores,
+    votes,
+    winners,
+)
 from skscreen.svm.screened.own import OwnScreening
 from skscreen.svm.solvers.solution import SampleSolution, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
@@ -79,21 +73,17 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
     store: Any
     verbose: int
 
-    # Whether coefficients are sparse if samples are, as in `SVC`; the least value of `n_iter_`.
-    sparse_coefs, fewest = True, 0
-    # Whether weights of features are one vector, as in `LinearSVR`.
-    flat_coef = False
+    # Whether a fit leaves weights of features alone, always dense ones, as `LinearSVC`; whether
+    # these are one vector, as in `LinearSVR`; the least value of `n_iter_`.
+    by_weights, flat_coef, fewest = False, False, 0
 
     # Parameters that not all have.
     penalty, multi_class = "l2", "ovo"
     probability: bool | str = "deprecated"
     n_jobs: int | None = None
 
-    # Samples with known scores, and these scores, with a column for each problem.
-    _known: tuple | None = None
-
     # What a fit learns; see the estimators.
-    _kernel: Kernel
+    _decision: Decision
     coef_: Any
     dual_coef_: Any
     intercept_: np.ndarray
@@ -127,27 +117,6 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
             calibrate(self, problem)
         return self
 
-    def _known_scores(self, X) -> np.ndarray | None:
-        """Return the scores of samples that a search has asked about before, if these are they."""
-        return self._known[1] if self._known is not None and X is self._known[0] else None
-
-    def _raw_scores(self, X) -> np.ndarray:
-        """Return the scores of all problems, one column each, of samples from `asked`."""
-        if self._kernel.name == "linear":
-            coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None]
-            if sparse.issparse(X) and sparse.issparse(coef):
-                # scikit-learn multiplies sparse matrices of one dtype only.
-                X = X.astype(np.float64, copy=False)
-            return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
-        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
-        scores = self._kernel.scores(X, self.support_vectors_, self._dense_dual_coef.T)
-        return scores + self.intercept_
-
-    @property
-    def _dense_dual_coef(self) -> np.ndarray:
-        coefs = self.dual_coef_
-        return coefs.toarray() if sparse.issparse(coefs) else coefs
-
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
         tags = super().__sklearn_tags__()
@@ -156,7 +125,7 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "dual_coef_")
+        return hasattr(self, "dual_gap_")
 
 
 class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
@@ -165,13 +134,8 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     decision_function_shape: str
     break_ties: bool
     classes_: np.ndarray
-    # Whether classes were told apart by pairs, and there were more than one; the classes that take
-    # part, and sizes of the terms of scores.
+    # Whether more than two classes were to be told apart by pairs.
     _by_pairs: bool
-    _one_against_one: bool
-    _present: np.ndarray
-    _sums: np.ndarray
-    _longest: float
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x): positive for the second of two classes, otherwise one column for each class.
@@ -189,15 +153,16 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
         """
-        scores, present, n_classes = self._scores(X), self._present, self.classes_.size
+        check_is_fitted(self)
+        how, n_classes = self._decision, self.classes_.size
         if n_classes > 2 and self._by_pairs and self.decision_function_shape == "ovo":
             # Two classes are a problem in which the second one is positive.
-            pairs = scores if self._one_against_one else -scores
-            return with_absent_pairs(pairs, present, n_classes)
-        if self._one_against_one:
-            scores = class_scores(scores, present.size)
+            scores = settled_scores(self, self._decision, X)
+            pairs = scores if how.pairs else -scores
+            return with_absent_pairs(pairs, how.present, n_classes)
+        scores = (votes if how.pairs else settled_scores)(self, how, X)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
-        return with_absent(scores, present, n_classes)
+        return with_absent(scores, how.present, n_classes)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each sample.
@@ -221,29 +186,14 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
                 "break_ties must be False when decision_function_shape is 'ovo'; use "
                 "decision_function_shape='ovr'."
             )
-        if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
-            return self._seen[(self._decisive_scores(X) > 0.0).astype(np.intp)]
-        if not self._one_against_one:
-            return super().predict(X)
-        scores, n_classes = self._scores(X), self._present.size
-        if self.break_ties:
-            return self._seen[class_scores(scores, n_classes).argmax(axis=1)]
-        return self._seen[vote(scores, n_classes)]
-
-    @property
-    def _seen(self) -> np.ndarray:
-        """The classes of samples with weight."""
-        return self.classes_[self._present]
-
-    def _decisive_scores(self, X) -> np.ndarray:
-        """Return the scores of two classes, precise enough for their signs."""
-        if self._known_scores(X) is not None:
-            return self._scores(X)[:, 0]
-        X = asked(self, self._kernel, X)
-        b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
-        with at_most(self.n_jobs):
-            scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
-        return without_noise(scores[:, None], self._rounding(X))[:, 0]
+        how = self._decision
+        if how.pairs:
+            found = votes(self, how, X).argmax(axis=1) if self.break_ties else winners(self, how, X)
+        elif how.present.size == 2:
+            found = (decisive_scores(self, how, X) > 0.0).astype(np.intp)
+        else:
+            found = settled_scores(self, how, X).argmax(axis=1)
+        return self.classes_[how.present[found]]
 
     def __getattr__(self, name: str):
         """Name an alternative in the error about missing probabilities."""
@@ -258,54 +208,6 @@ class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
                 ".fit(X, y).predict_proba(X), of sklearn.calibration."
             )
         raise AttributeError(text)
-
-    def _scores(self, X) -> np.ndarray:
-        """Return the scores of all problems, one column each; equal up to rounding means equal."""
-        check_is_fitted(self)
-        scores = self._known_scores(X)
-        if scores is None or self._kernel.name in WITH_LENGTHS:
-            X = asked(self, self._kernel, X)
-        with at_most(self.n_jobs):
-            scores = self._raw_scores(X) if scores is None else scores
-        errors = self._rounding(X)
-        if self._one_against_one or scores.shape[1] == 1:
-            return without_noise(scores, errors)
-        return equal_to_best(scores, errors)
-
-    def _rounding(self, X) -> np.ndarray:
-        """Return estimates of rounding errors of scores, of shape (n or 1, n_problems).
-
-        |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An
-        intercept has the errors of the scores of support vectors, from which it was computed.
-        """
-        sizes = self._sums
-        if self._kernel.name in WITH_LENGTHS:
-            lengths = self._kernel.lengths(X, self.support_vectors_)
-            longest = self._longest if self.fit_intercept else 0.0
-            sizes = np.maximum(lengths, longest)[:, None] * sizes
-        # The terms are sums over all support vectors, whose errors mostly cancel: no score above
-        # 1e-8 is taken for noise.
-        errors = 8.0 * EPS * (sizes + np.abs(self.intercept_))
-        return np.atleast_2d(np.minimum(errors, 1e-8))
-
-    def _raw_scores(self, X) -> np.ndarray:
-        if not self._one_against_one or self._kernel.name == "linear":
-            return super()._raw_scores(X)
-        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
-        coefs, sizes = self._dense_dual_coef, self.n_support_[self._present]
-        parts = (slice(end - size, end) for size, end in zip(sizes, sizes.cumsum(), strict=True))
-        precomputed = self._kernel.name == "precomputed"
-        return pair_scores(
-            [
-                self._kernel.scores(
-                    X[:, part] if precomputed else X,
-                    self.support_vectors_[part],
-                    coefs[:, part].T,
-                )
-                for part in parts
-            ],
-            self.intercept_,
-        )
 
 
 class BaseSVR(RegressorMixin, BaseSVM):
@@ -324,9 +226,9 @@ class BaseSVR(RegressorMixin, BaseSVM):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        scores = self._known_scores(X)
+        scores = known_scores(self._decision, X)
         if scores is None:
-            scores = self._raw_scores(asked(self, self._kernel, X))
+            scores = raw_scores(self, self._decision, asked(self, self._decision.kernel, X))
         return scores[:, 0]
 
 
@@ -383,33 +285,59 @@ def fitted(
 ) -> BaseSVM:
     """Return the estimator of finished solutions; `known` are samples and their scores."""
     out = clone_for(model, C=solutions[0].C)
-    out._known = known
-    return set_learned(out, data, solutions)
+    return set_learned(out, data, solutions, known)
 
 
 def set_learned(
-    model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution], **more: Any
-) -> BaseSVM:
-    """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
-    X, division, kernel = data.X, data.division, data.kernel
-    as_given = sparse.issparse(X) and model.sparse_coefs
-    shown: Callable = type(X) if as_given else np.asarray
-    signed = division.dual_coefs([solution.alpha for solution in solutions])
-    found, counts = division.by_class(np.flatnonzero(signed.any(axis=0)))
-    rows = division.labels.rows[found]
-    if kernel.name == "precomputed":
-        # There are no vectors, unless the kernel is a function of rows of numbers.
-        X = None if kernel.function is None else kernel.function.rows
+    model: Any,
+    data: TrainingSet,
+    solutions: Sequence[SampleSolution],
+    known: tuple | None = None,
+    **more: Any,
+) -> Any:
+    """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none.
+
+    `known` are samples and their scores.
+    """
+    division, kernel = data.division, data.kernel
+    as_given = sparse.issparse(data.X) and not model.by_weights
+    # In the order in which products with them read them.
+    shown: Callable = type(data.X) if as_given else np.asfortranarray
+    learned = _certificates(model, solutions)
+    learned["intercept_"] = np.array([solution.b for solution in solutions])
+    if kernel.name in KERNELS_WITH_GAMMA:
+        learned["gamma_"] = kernel.gamma
+    if kernel.name == "linear":
+        coef = shown(weights_of(solutions))
+        learned["coef_"] = coef[0] if model.flat_coef else coef
+    if not model.by_weights:
+        signed = division.dual_coefs([solution.alpha for solution in solutions])
+        found, counts = division.by_class(np.flatnonzero(signed.any(axis=0)))
+        rows = division.labels.rows[found]
+        learned |= {"support_": rows, "n_support_": counts, "dual_coef_": shown(signed[:, found])}
+        # There are no vectors of a kernel matrix, unless it is a function of rows of numbers.
+        X = data.X if kernel.name != "precomputed" else kernel.function and kernel.function.rows
+        learned["support_vectors_"] = (
+            np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
+        )
+    how = Decision(kernel, known=known)
+    if not isinstance(division, OneVsRest | OneVsOne):
+        learned["kernel_shift_"] = solutions[0].shift
+    else:
+        pairs, present = isinstance(division, OneVsOne), division.labels.present
+        how = Decision(kernel, pairs, present, *_sizes(data, solutions, learned), known)
+        learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
+        learned["_by_pairs"] = model.multi_class == "ovo"
+    learned["_decision"] = how
+    model.__dict__.update(learned | more)
+    return model
+
+
+def _certificates(model: Any, solutions: Sequence[SampleSolution]) -> dict:
+    """Return what solutions tell of themselves."""
     primals = np.array([float(solution.certificate.primal) for solution in solutions])
     is_one_problem = len(solutions) == 1 or model.multi_class == "crammer_singer"
-    model._kernel = kernel
-    learned = {
-        "support_": rows,
-        "n_support_": counts,
-        "intercept_": np.array([solution.b for solution in solutions]),
-        "support_vectors_": (
-            np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
-        ),
+    return {
         "objective_": float(primals[0]) if is_one_problem else primals,
         "dual_gap_": float(np.max([each.certificate.relative_gap for each in solutions])),
         "n_iter_": max(model.fewest, *(int(solution.n_iter) for solution in solutions)),
@@ -417,40 +345,26 @@ def set_learned(
             (found.C, event) for found in solutions for event in found.history
         ),
         "screening_parameter_": "C",
-        "dual_coef_": shown(signed[:, found]),
         "kernel_shift_": np.array([solution.shift for solution in solutions]),
     }
-    if kernel.name in KERNELS_WITH_GAMMA:
-        learned["gamma_"] = kernel.gamma
-    if kernel.name == "linear":
-        learned["coef_"] = shown(weights_of(solutions))
-    if not isinstance(division, OneVsRest | OneVsOne):
-        learned["kernel_shift_"] = solutions[0].shift
-        if model.flat_coef:
-            learned["coef_"] = learned["coef_"][0]
-    else:
-        learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
-        learned["_by_pairs"] = model.multi_class == "ovo"
-        learned |= _sizes(data, division, solutions, found, learned)
-        remember(model, data.X, mark(data.X), division.labels, kernel)
-    model.__dict__.update(learned | more)
-    return model
 
 
-def _sizes(data: TrainingSet, division: Division, solutions, found, learned: dict) -> dict:
-    """Return what scores and their rounding errors need; `found` are the support vectors."""
-    kernel, labels = data.kernel, division.labels
-    lengths = np.zeros(labels.rows.size)
+def _sizes(
+    data: TrainingSet, solutions: Sequence[SampleSolution], learned: dict
+) -> tuple[np.ndarray, float]:
+    """Return `sums` and `longest` of a `Decision`."""
+    kernel, division = data.kernel, data.division
+    X, rows = data.X, division.labels.rows
+    vectors = learned.get("support_vectors_")
     if kernel.name == "precomputed":
-        rows = learned["support_"]
-        lengths[found] = np.abs(data.X[rows, rows]).max(initial=0.0)
+        lengths = np.full(rows.size, np.abs(np.diagonal(X)[learned["support_"]]).max(initial=0.0))
     elif kernel.name in WITH_LENGTHS:
-        vectors = learned["support_vectors_"]
-        lengths[found] = kernel.lengths(vectors, vectors)
+        lengths = kernel.lengths(X, origin_of(kernel, vectors))[rows]
     else:
-        lengths[found] = 1.0
-    sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
-    return {
-        "_one_against_one": isinstance(division, OneVsOne), "_present": labels.present,
-        "_sums": np.array(sums), "_longest": lengths.max(),
-    }  # fmt: skip
+        lengths = np.ones(rows.size)
+    sums, longest = [], 0.0
+    for k, solution in enumerate(solutions):
+        own = lengths[division.rows(k)]
+        sums.append(float(solution.alpha @ own))
+        longest = max(longest, own[solution.alpha > 0.0].max(initial=0.0))
+    return np.array(sums), longest

@@ -73,9 +73,6 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features_in_), or CSR after `sparsify`
         Weights of the features. There is one problem for two classes, otherwise one for each class.
     intercept_ : ndarray of shape (n_problems,)
-    support_, support_vectors_, dual_coef_, n_support_
-        Support vectors, the samples with a dual variable > 0 in some problem, as in `ScreenedSVC`;
-        `dual_coef_` is always dense, of shape (n_problems, n_SV).
     objective_ : float or ndarray of shape (n_problems,)
         P(w, b); an array for more than two classes. A float for "crammer_singer".
     dual_gap_ : float
@@ -84,9 +81,6 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Steps of the solver; the largest number of all problems.
     screening_history_ : structured ndarray of shape (n_steps,)
         A row for each screening step, see `ScreenedSVC`.
-    screened_ : SampleScreening
-        Which samples the solution proves to be decided at its own C, see `screen_samples`.
-        Computed when it is first asked for; copies and pickles do not have it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -130,7 +124,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     over the scores f_k of all classes together, by the sequential dual method, with the gap of this
     problem. `dual_coef_` has a row for each class, whose sum over the rows is zero. For two classes
     `coef_` and `intercept_` are those of the second less those of the first, in one row. No samples
-    are screened, and there is no `screened_`.
+    are screened, and `screened` is an error.
 
     Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
     also where it is one of the rest.
@@ -169,7 +163,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     # Parameters of `ScreenedSVC` that are fixed here.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
-    sparse_coefs = False
+    by_weights = True
 
     def __init__(
         self, C=1.0, *, penalty="l2", loss="squared_hinge", dual="auto", multi_class="ovr",

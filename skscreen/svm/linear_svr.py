@@ -51,10 +51,6 @@ class ScreenedLinearSVR(BaseSVR):
     ----------
     coef_ : ndarray of shape (n_features_in_,)
     intercept_ : ndarray of shape (1,)
-    support_ : ndarray of shape (n_SV,)
-        Indices of the samples with a dual variable that is not 0, ascending.
-    support_vectors_, dual_coef_, n_support_
-        As in `ScreenedSVR`; `dual_coef_` is always dense.
     objective_ : float
         P(w, b).
     dual_gap_ : float
@@ -113,7 +109,7 @@ class ScreenedLinearSVR(BaseSVR):
     # Parameters of `ScreenedSVR` that are fixed here.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, indefinite = "penalised", "error"
-    sparse_coefs, flat_coef = False, True
+    by_weights, flat_coef = True, True
 
     def __init__(
         self, C=1.0, *, epsilon=0.0, loss="epsilon_insensitive", dual="auto", fit_intercept=True,

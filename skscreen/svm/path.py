@@ -22,6 +22,8 @@ from skscreen.svm.l1.path import L1Paths, l1_model
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.paths import Paths, shares_ahead, solved_grid, solved_within
 from skscreen.svm.problem import TrainingSet, build
+from skscreen.svm.screened.decisions import check_decides, screened_at
+from skscreen.svm.screened.references import Fitted
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
@@ -168,7 +170,9 @@ class SVCPath(PathOverC):
 
     def screened(self, C: float) -> SampleScreening:
         """Return what the solution for one of the `Cs` proves, see `screen_samples`."""
-        return self.at(self.Cs, C, "C").screened_
+        model = self.at(self.Cs, C, "C")
+        check_decides(model)
+        return screened_at(model, self.data, Fitted(model, self.X.shape[0]), "gap")[0]
 
 
 class SVRPath(PathOverC):

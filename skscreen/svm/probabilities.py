@@ -1,6 +1,6 @@
 """Probabilities of classes by Platt scaling, and by coupling those of pairs, as in LIBSVM."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from skscreen.core.sklearn_private import sigmoid_calibration
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
 from skscreen.svm.problem import SVMProblem
+from skscreen.svm.scores import Decision, settled_scores
 
 
 class ProbabilitiesMixin:
@@ -23,9 +24,7 @@ class ProbabilitiesMixin:
     probability: bool | str
     classes_: np.ndarray
     # What a fit has learned, see `BaseSVC`; A and B of `sigmoids`.
-    _scores: Callable[..., np.ndarray]
-    _one_against_one: bool
-    _present: np.ndarray
+    _decision: Decision
     _sigmoids: np.ndarray | None = None
 
     def _has_probabilities(self) -> bool:
@@ -49,9 +48,10 @@ class ProbabilitiesMixin:
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        found = probabilities(self._scores(X), self._sigmoids, self._one_against_one)
+        how = self._decision
+        found = probabilities(settled_scores(self, how, X), self._sigmoids, how.pairs)
         out = np.zeros((len(found), self.classes_.size))
-        out[:, self._present] = found
+        out[:, how.present] = found
         return out
 
     @available_if(_has_probabilities)

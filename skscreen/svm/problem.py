@@ -342,15 +342,18 @@ def divided_as(
     return OneVsOne(labels) if several and model.multi_class == "ovo" else OneVsRest(labels)
 
 
-def validated(model: Any, X: Any, y: Any) -> tuple:
-    """Validate samples, of any kind for a function, and labels or targets; sets the features."""
+def validated(model: Any, X: Any, y: Any, reset: bool = True) -> tuple:
+    """Validate samples, of any kind for a function, and labels or targets.
+
+    `reset` sets the features of the estimator; otherwise they have to be the same.
+    """
     function = callable(model.kernel)
     refuse_masked(X, "X")
-    X = as_given(X) if function else check_samples(X, model=model, **accepted(model))
+    X = as_given(X) if function else check_samples(X, model=model, reset=reset, **accepted(model))
     y = check_targets(y) if is_regressor(model) else check_labels(y)
     check_consistent_length(X, y)
-    if function and is_table(X):
-        validate_data(model, X, skip_check_array=True)
+    if function and is_table(X) and (reset or hasattr(model, "n_features_in_")):
+        validate_data(model, X, reset=reset, skip_check_array=True)
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
@@ -359,14 +362,23 @@ def validated(model: Any, X: Any, y: Any) -> tuple:
 
 
 def asked(model: Any, kernel: Kernel, X: Any) -> Any:
-    """Return samples to predict as the kernel of an estimator takes them."""
+    """Return samples to predict, checked; those of a function, which are of any kind, as given."""
     function = kernel.function
     if function is None:
         return check_samples(X, model=model, reset=False, **accepted(model))
+    is_plain = type(X) is np.ndarray and not hasattr(model, "feature_names_in_")
+    if is_plain and X.shape[1:] == (getattr(model, "n_features_in_", None),):
+        return X
     refuse_masked(X, "X")
     if is_table(X) and hasattr(model, "n_features_in_"):
         validate_data(model, X, reset=False, skip_check_array=True)
-    return function.to_training(X)
+    return as_given(X)
+
+
+def asked_values(model: Any, kernel: Kernel, X: Any) -> Any:
+    """Return the same, of a function its values with all training samples."""
+    X = asked(model, kernel, X)
+    return X if kernel.function is None else kernel.function.to_training(X)
 
 
 def with_kernel(

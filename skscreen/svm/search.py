@@ -31,12 +31,13 @@ from skscreen.fitting.path import forget
 from skscreen.fitting.store import check_store
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
 from skscreen.samples.labels import Labels, of_rows
-from skscreen.samples.multiclass import OneVsOne, pair_scores
+from skscreen.samples.multiclass import OneVsOne
 from skscreen.samples.targets import Targets
 from skscreen.svm.certified.api import Training, warn_if_less
 from skscreen.svm.certified.search import CertifiedSearch
 from skscreen.svm.estimator import BaseSVM, fitted, learn, warn_of_flaws
-from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build, divided_as, validated
+from skscreen.svm.problem import SVMProblem, TrainingSet, asked_values, build, divided_as, validated
+from skscreen.svm.scores import pair_scores
 from skscreen.svm.solvers.solution import SampleSolution
 
 # The samples of each problem of a fold, as indices into the fold, and their dual variables.
@@ -254,7 +255,7 @@ def _scores_on_path(
 ) -> list[np.ndarray]:
     """Return scores (n, n_problems) for each C of a path, with kernel values computed once."""
     division, kernel = data.division, data.kernel
-    X_new = asked(model, kernel, X_new)
+    X_new = asked_values(model, kernel, X_new)
     alphas = [[found.alpha for found in solutions] for solutions in path]
     signed = np.concatenate([division.dual_coefs(each) for each in alphas])
     pairs, parts, out = False, [], []
@@ -273,7 +274,7 @@ def _scores_on_path(
         parts.append(np.split(scores, len(path), axis=1))
     for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
         intercepts = np.array([solution.b for solution in solutions])
-        out.append(pair_scores(found, intercepts) if pairs else found[0] + intercepts)
+        out.append(pair_scores(np.stack(found), intercepts) if pairs else found[0] + intercepts)
     return out
 
 

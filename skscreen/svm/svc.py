@@ -35,9 +35,11 @@ class ScreenedSVC(BaseSVC):
         can only prove alpha_i = 0.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         The same formulas as in scikit-learn. "linear" works on the rows of `X`, without a kernel
-        matrix. A callable takes two sets of samples and returns the kernel
-        matrix between them; it is called as by `SVC`, with the samples as they are given, of
-        whatever kind, and its second argument is always the set of all training samples. A kernel
+        matrix. A callable takes two sets of samples and returns the kernel matrix between them,
+        which becomes `float64`. It is called as by `SVC`, with the samples as they are given, of
+        whatever kind, and its second argument is always the set of all training samples, which the
+        model keeps. For many new samples it is called for blocks of them, so that the matrix of a
+        block takes an eighth of scikit-learn's `working_memory`, 128 MB by default. A kernel
         should be positive semi-definite, which "sigmoid" seldom is; see `indefinite`. This is
         checked before the fit on 256 samples and, if the matrix fits into `cache_size`, on all
         pairs, and again by the certificate.
@@ -156,10 +158,7 @@ class ScreenedSVC(BaseSVC):
         ("zero") and alpha_i = C s_i ("at_bound"), how many are "undecided", the "rate", which is
         the share of all samples that are decided, and "seconds". Empty where no samples are left
         out on the way, as in one-vs-one problems that share kernel values, in small problems, and
-        where kernel values are computed as needed. What the solution decides is `screened_`.
-    screened_ : SampleScreening
-        Which samples the solution proves to be decided at its own C, see `screen_samples`.
-        Computed when it is first asked for; copies and pickles do not have it.
+        where kernel values are computed as needed. What the solution decides is `screened(X, y)`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -82,7 +82,7 @@ def test_gaps_that_are_all_rounding_errors_are_in_the_panel():
 def test_screening_display_draws_decisions_for_several_values():
     X, y = load_wine(return_X_y=True)
     X = scale(X)
-    found = [ScreenedSVC(C, gamma=0.1).fit(X, y).screened_ for C in (1.0, 0.01, 0.1)]
+    found = [ScreenedSVC(C, gamma=0.1).fit(X, y).screened(X, y) for C in (1.0, 0.01, 0.1)]
     display = ScreeningDisplay.from_screenings(found)
     ordered = [found[1], found[2], found[0]]
     np.testing.assert_array_equal(display.values, [0.01, 0.1, 1.0])

@@ -4,13 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skscreen import ScreenedSVC
 from skscreen.samples.labels import read_labels
-from skscreen.samples.multiclass import (
-    OneVsOne,
-    OneVsRest,
-    class_scores,
-    pair_scores,
-    vote,
-)
+from skscreen.samples.multiclass import OneVsOne, OneVsRest
 from skscreen.svm.problem import divided_as
 
 X = np.zeros((6, 1))
@@ -52,26 +46,6 @@ def test_a_row_of_dual_coefficients_for_each_other_class():
     # Samples b, c, a, b, c, a; row 0 of "a" is the problem with "b", row 0 of "b" that with "a".
     assert_allclose(found[0], [-12.0, -22.0, 10.0, -13.0, -23.0, 11.0])
     assert_allclose(found[1], [30.0, -32.0, 20.0, 31.0, -33.0, 21.0])
-
-
-def test_scores_of_pairs_from_those_of_classes():
-    coefs, values = np.arange(8.0).reshape(2, 4), np.array([[1.0, 2.0, 3.0, 4.0]])
-    # One support vector of class 0, one of class 1, two of class 2.
-    parts = [values[:, part] @ coefs[:, part].T for part in (slice(1), slice(1, 2), slice(2, 4))]
-    expected = [0.0 + 2.0, 4.0 + 6.0 + 12.0, 10.0 + 18.0 + 28.0]
-    expected = [0 * 1 + 1 * 2, 4 * 1 + 2 * 3 + 3 * 4, 5 * 2 + 6 * 3 + 7 * 4]
-    assert_allclose(
-        pair_scores(parts, np.array([0.5, 0.0, -1.0]))[0], np.add(expected, [0.5, 0, -1])
-    )
-
-
-def test_ties_of_votes_go_to_the_first_class_or_to_the_scores():
-    # Class 0 beats 1, 1 beats 2 by far, 2 beats 0: one vote each.
-    scores = np.array([[0.1, -0.1, 5.0], [0.0, 0.0, 0.0], [-1.0, -1.0, -1.0]])
-    assert_array_equal(vote(scores, 3), [0, 0, 2])
-    shown = class_scores(scores, 3)
-    assert_array_equal(shown.argmax(axis=1), [1, 0, 2])
-    assert_array_equal(np.round(shown), [[1, 1, 1], [2, 1, 0], [0, 1, 2]])
 
 
 def test_too_many_pairs_are_refused(monkeypatch):

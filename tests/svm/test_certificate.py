@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC
+from skscreen import ScreenedSVC
 from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.svm.certificate import Box
 
@@ -185,7 +185,8 @@ def test_the_gap_knows_rounding_errors_of_sums_of_long_rows():
     y, B = np.array([0, 0, 1, 0, 1, 1, 0, 0]), 1e3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = ScreenedLinearSVC(1e5, loss="hinge", intercept_scaling=B).fit(X, y)
+        model = ScreenedSVC(1e5, kernel="linear", intercept="penalised", intercept_scaling=B)
+        model.fit(X, y)
     wide = np.longdouble
     alpha = np.zeros(8, wide)
     alpha[model.support_] = model.dual_coef_[0]

@@ -1,17 +1,23 @@
 """What was learned stays as it is when the user changes samples or parameters afterwards."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import scale
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skscreen import (
     ScreenedLinearSVC,
+    ScreenedLinearSVR,
     ScreenedSVC,
+    ScreenedSVCCV,
     ScreenedSVR,
     rtlm_path,
     screen_samples,
@@ -88,28 +94,6 @@ def test_a_path_of_metrics_has_its_own_samples_and_labels():
     assert_array_equal(path.screened(lam).codes_, expected)
 
 
-@pytest.mark.parametrize("kind", ["array", "csr"])
-@pytest.mark.parametrize("make", [ScreenedSVC, ScreenedLinearSVC])
-def test_what_is_decided_of_other_samples_is_an_error(make, kind):
-    """A row that is no support vector is enough."""
-    given = KINDS[kind](X)
-    model = make().fit(given, y)
-    (row,) = np.setdiff1d(np.arange(len(X)), model.support_)[:1]
-    (given.data if kind == "csr" else given[row])[-1] += 1.0
-    with pytest.raises(AttributeError, match="X was changed in place since; fit again, or ask"):
-        _ = model.screened_
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_samples_in_another_order_are_other_samples(axis):
-    for change in (np.random.default_rng(0).shuffle, np.ndarray.sort):
-        given = X.copy()
-        model = ScreenedSVC().fit(given, y)
-        change(given, axis=axis)
-        with pytest.raises(AttributeError, match="X was changed in place since"):
-            _ = model.screened_
-
-
 def test_reduced_problems_of_other_samples_are_an_error():
     for kernel in ("linear", "rbf"):
         given = X[TWO].copy()
@@ -123,35 +107,66 @@ def test_reduced_problems_of_other_samples_are_an_error():
             found.reduced_problem()
 
 
-def test_decisions_are_those_of_the_fit_whatever_parameters_are_set():
-    for make, changes in (
-        (ScreenedSVC, {"C": 1e4, "loss": "squared_hinge", "kernel": "linear", "gamma": 3.0}),
-        (ScreenedLinearSVC, {"C": 1e-3, "loss": "hinge", "intercept_scaling": 9.0}),
-    ):
-        expected = make().fit(X, y).screened_
-        found = make().fit(X, y).set_params(**changes).screened_
-        assert found.C == 1.0
-        assert_array_equal(found.codes_, expected.codes_)
-
-
 def test_scores_do_not_follow_how_the_next_fit_will_divide_classes():
     model = ScreenedSVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
     expected = model.decision_function(X)
     assert_array_equal(model.set_params(multi_class="ovo").decision_function(X), expected)
 
 
-def test_what_has_no_decisions_says_why():
-    """Not that there is no such attribute."""
-    for options, text in (
-        ({"multi_class": "crammer_singer"}, "one for all classes; use 'ovr'"),
-        ({"penalty": "l1"}, "penalty='l1' drops features; use 'l2'"),
-    ):
-        with pytest.raises(AttributeError, match=text):
-            _ = ScreenedLinearSVC(**options).fit(X, y).screened_
-    with pytest.raises(AttributeError, match="This ScreenedSVC is not fitted: screened_ is of a"):
-        _ = ScreenedSVC().screened_
-    with pytest.raises(AttributeError, match="screened_ needs the training data"):
-        _ = pickle.loads(pickle.dumps(ScreenedSVC().fit(X, y))).screened_
+def test_what_is_not_fitted_has_no_decisions():
+    for model in (ScreenedSVC(), ScreenedLinearSVC()):
+        with pytest.raises(NotFittedError):
+            model.screened(X, y)
+
+
+MODELS = [
+    ScreenedSVC(), ScreenedSVC(kernel="linear"), ScreenedSVC(multi_class="ovr"),
+    ScreenedSVC(kernel=products), ScreenedLinearSVC(), ScreenedLinearSVC(loss="hinge"),
+    ScreenedLinearSVC(multi_class="crammer_singer"), ScreenedSVCCV([0.1, 1.0], cv=2),
+    ScreenedSVR(), ScreenedLinearSVR(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_no_reference_to_the_samples_outlives_a_fit(model):
+    given, labels = X.copy(), y.copy()
+    before = sys.getrefcount(given), sys.getrefcount(labels)
+    model = clone(model).fit(given, labels)
+    assert (sys.getrefcount(given), sys.getrefcount(labels)) == before
+    kept = [array for array in arrays_of(vars(model)) if array.shape == X.shape]
+    # A function needs the samples that it was fitted on.
+    assert callable(model.kernel) or not kept
+
+
+def arrays_of(values):
+    """All arrays in what an estimator or a path holds."""
+    for value in values.values() if isinstance(values, dict) else values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, dict | list | tuple):
+            yield from arrays_of(value)
+        elif hasattr(value, "__dict__") and not isinstance(value, type):
+            yield from arrays_of(vars(value))
+
+
+def test_solutions_of_a_path_share_one_copy_of_the_samples():
+    path = svc_path(X, y == 1, [0.01, 0.1, 1.0], kernel="linear")
+    assert sum(array.shape == X.shape for array in arrays_of(vars(path))) == 1
+
+
+def test_files_are_as_large_as_those_of_the_peers():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(600, 20)), rng.integers(0, 3, 600)
+    peers = {
+        ScreenedSVC(): SVC(), ScreenedSVC(kernel="linear"): SVC(kernel="linear"),
+        ScreenedLinearSVC(): LinearSVC(), ScreenedLinearSVC(multi_class="crammer_singer"):
+        LinearSVC(multi_class="crammer_singer"), ScreenedSVR(): SVR(),
+        ScreenedLinearSVR(): LinearSVR(),
+    }  # fmt: skip
+    for model, peer in peers.items():
+        sizes = [len(pickle.dumps(each.fit(rows, labels))) for each in (model, peer)]
+        # Parameters, certificates and the table of steps.
+        assert sizes[0] <= 1.05 * sizes[1] + 3000, model
 
 
 def test_marks_tell_samples_apart():

@@ -16,8 +16,10 @@ from sklearn.svm import LinearSVC
 from skscreen import ScreenedLinearSVC, _compiled, screen_samples
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face, onto_simplex, variables
+from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.crammer_singer.newton import _Proximal, proximal_step
 from skscreen.svm.crammer_singer.solve import solve
+from skscreen.svm.problem import build
 
 X, y = load_iris(return_X_y=True)
 X, y = scale(X)[::2], y[::2]
@@ -175,16 +177,24 @@ def test_it_is_the_crammer_singer_of_linear_svc(n_classes):
     assert_array_equal(model.predict(rows), peer.predict(rows))
 
 
+def dual_variables(model, rows, labels):
+    """Dual variables with signs, (n_problems, n_samples), which a fitted model does not keep."""
+    problem = build(model, rows, labels)
+    solutions = joint_solutions(model, problem, model.C)
+    return problem.division.dual_coefs([solution.alpha for solution in solutions])
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_coefficients_are_those_of_the_dual_variables(n_classes):
     rows, labels = X[y < n_classes], y[y < n_classes]
     model = ScreenedLinearSVC(0.1, **JOINT).fit(rows, labels)
-    assert_allclose(model.dual_coef_ @ model.support_vectors_, model.coef_, atol=1e-10)
-    assert_allclose(model.dual_coef_.sum(axis=1), model.intercept_, atol=1e-10)
+    duals = dual_variables(model, rows, labels)
+    assert_allclose(duals @ rows, model.coef_, atol=1e-10)
+    assert_allclose(duals.sum(axis=1), model.intercept_, atol=1e-10)
     assert isinstance(model.objective_, float) and isinstance(model.n_iter_, int)
     if n_classes == 3:
-        assert_allclose(model.dual_coef_.sum(axis=0), 0.0, atol=1e-12)
-        own = model.dual_coef_[labels[model.support_], np.arange(model.support_.size)]
+        assert_allclose(duals.sum(axis=0), 0.0, atol=1e-12)
+        own = duals[labels, np.arange(labels.size)]
         assert (own >= 0.0).all() and (own <= 0.1 * (1.0 + 1e-12)).all()
 
 
@@ -313,7 +323,9 @@ def test_a_missed_tolerance_is_named_with_its_gap():
 
 def test_samples_are_not_screened():
     model = ScreenedLinearSVC(**JOINT).fit(X, y)
-    assert not hasattr(model, "screened_") and model.screening_history_.size == 0
+    assert model.screening_history_.size == 0
+    with pytest.raises(ValueError, match="crammer_singer"):
+        model.screened(X, y)
     with pytest.raises(ValueError, match="reference solves one problem for all classes"):
         screen_samples(X, y, 2.0, reference=model)
 
@@ -339,8 +351,7 @@ def test_a_column_next_to_which_weights_lose_their_digits(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = ScreenedLinearSVC(multi_class="crammer_singer", fit_intercept=False).fit(A, codes)
-    alpha = np.zeros((3, 8), wide)
-    alpha[:, model.support_] = model.dual_coef_
+    alpha = dual_variables(model, A, codes).astype(wide)
     W, Z = model.coef_.astype(wide), A.astype(wide)
     scores = Z @ W.T
     losses = scores + (codes[:, None] != np.arange(3)) - scores[np.arange(8), codes][:, None]

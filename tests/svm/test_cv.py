@@ -87,7 +87,7 @@ def test_C_and_gamma_as_a_grid_search(name, options):
     assert model.best_score_ == pytest.approx(grid.best_score_)
     # Equal scores go to the smallest C there, and the first gamma: the smallest.
     assert model.C_ == grid.best_params_["C"]
-    assert model.gamma_ == pytest.approx(grid.best_estimator_._kernel.gamma)
+    assert model.gamma_ == pytest.approx(grid.best_estimator_.gamma_)
     assert_allclose(model.decision_function(X), grid.decision_function(X), atol=1e-5)
 
 
@@ -493,6 +493,6 @@ def test_a_fold_without_validation_samples_is_named():
 def test_a_search_knows_what_its_fit_decided():
     X, y = data("cancer")
     search = ScreenedSVCCV([0.1, 1.0], cv=2).fit(X, y)
-    alone = ScreenedSVC(search.C_).fit(X, y).screened_
-    for found in (search.screened_, search.best_estimator_.screened_):
+    alone = ScreenedSVC(search.C_).fit(X, y).screened(X, y)
+    for found in (search.screened(X, y), search.best_estimator_.screened(X, y)):
         assert found.C == search.C_ and np.mean(found.codes_ == alone.codes_) > 0.9

@@ -274,7 +274,7 @@ def test_small_scores_of_short_samples_are_no_rounding_errors(sigma, degree, n_c
     data *= 1e3 * np.exp(sigma * rng.normal(size=(600, 1)))
     model = ScreenedSVC(kernel="poly", degree=degree, fit_intercept=False, multi_class="ovr")
     model.fit(data, labels)
-    K = (model._kernel.gamma * data @ model.support_vectors_.T) ** degree
+    K = (model.gamma_ * data @ model.support_vectors_.T) ** degree
     scores = K @ model.dual_coef_.T
     expected = scores.argmax(axis=1) if n_classes > 2 else (scores[:, 0] > 0.0).astype(int)
     assert_array_equal(model.predict(data), expected)

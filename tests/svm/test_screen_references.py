@@ -83,7 +83,7 @@ def test_weights_of_several_problems_are_those_of_estimators():
 def test_sparse_numbers_are_a_reference():
     model, named = LinearSVC(C=0.09).fit(X, LABELS), {"kernel": "linear", "loss": "squared_hinge"}
     alpha = np.zeros(len(Y))
-    duals = ScreenedLinearSVC(C=0.09).fit(X, LABELS)
+    duals = ScreenedSVC(C=0.09, intercept="penalised", **named).fit(X, LABELS)
     alpha[duals.support_] = duals.dual_coef_[0]
     for dense, thin in (
         (model, deepcopy(model).sparsify()),

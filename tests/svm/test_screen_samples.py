@@ -394,10 +394,15 @@ def test_what_is_printed():
 def test_what_a_fit_proves_about_its_own_problem(model):
     weights = np.ones(len(Y))
     weights[::7] = 0.0
-    screened = model.fit(X, LABELS, weights).screened_
-    assert screened is model.screened_ and screened.C == model.C and screened.rate_ > 0.7
+    screened = model.fit(X, LABELS, weights).screened(X, LABELS, weights)
+    assert screened.C == model.C and screened.rate_ > 0.7
     signed = np.zeros(len(Y))
-    signed[model.support_] = model.dual_coef_[0]
+    if isinstance(model, ScreenedLinearSVC):
+        same = ScreenedSVC(model.C, kernel="linear", intercept="penalised")
+        dual = same.fit(X, LABELS, weights)
+    else:
+        dual = model
+    signed[dual.support_] = dual.dual_coef_[0]
     assert np.all(np.abs(signed[screened.codes_ == 1]) < 1e-9)
     assert np.allclose(np.abs(signed[screened.codes_ == 2]), model.C)
     margins = Y * model.decision_function(X)
@@ -407,9 +412,25 @@ def test_what_a_fit_proves_about_its_own_problem(model):
     assert screened.reduced_problem().rows.size == screened.undecided_.size
     if model.kernel in ("rbf", "linear"):
         copy = pickle.loads(pickle.dumps(model))
-        assert np.array_equal(copy.predict(X), model.predict(X)) and not hasattr(copy, "screened_")
-    model.fit(X[:60], LABELS[:60])
-    assert model.screened_.codes_.shape == (60,)
+        assert np.array_equal(copy.predict(X), model.predict(X))
+        found = copy.screened(X, LABELS, weights)
+        assert np.array_equal(found.codes_, screened.codes_)
+
+
+def test_what_a_fit_proves_of_samples_that_are_not_its_own():
+    model = ScreenedSVC(C=0.2, gamma=GAMMA).fit(X, LABELS)
+    with pytest.warns(UserWarning, match=r"X is not what this ScreenedSVC was fitted on: row \d+"):
+        found = model.screened(X[::-1], LABELS[::-1])
+    exact = ScreenedSVC(C=0.2, gamma=GAMMA, tol=1e-10).fit(X[::-1], LABELS[::-1])
+    signed = np.zeros(len(Y))
+    signed[exact.support_] = exact.dual_coef_[0]
+    assert np.all(np.abs(signed[found.codes_ == 1]) < 1e-9)
+    with pytest.raises(ValueError, match="fitted on other samples than the 60 of X"):
+        model.screened(X[:60], LABELS[:60])
+    with pytest.raises(ValueError, match="features"):
+        model.screened(X[:, :3], LABELS)
+    with pytest.raises(ValueError, match="classes"):
+        model.screened(X, np.where(LABELS == LABELS[0], "a", "b"))
 
 
 def test_what_the_solutions_of_a_path_prove():
@@ -419,6 +440,8 @@ def test_what_the_solutions_of_a_path_prove():
     with pytest.raises(ValueError, match=r"the values of the path, Cs = \[0.1, 0.2\], got 0.3"):
         path.screened(0.3)
     lasso = ScreenedLinearSVC(C=0.1, penalty="l1").fit(X, LABELS)
-    assert not hasattr(lasso, "screened_")
+    with pytest.raises(ValueError, match="penalty='l1' drops features"):
+        lasso.screened(X, LABELS)
     three = ScreenedSVC(gamma=0.1).fit(*WINE)
-    assert three.screened_.codes_.shape == (3, len(WINE[1])) and three.screened_.rate_ > 0.3
+    found = three.screened(*WINE)
+    assert found.codes_.shape == (3, len(WINE[1])) and found.rate_ > 0.3

@@ -1,6 +1,7 @@
 // Bindings of the loops of samples.
 #include "samples/gram.hpp"
 #include "samples/intercept.hpp"
+#include "samples/kernel_values.hpp"
 #include "samples/row_bindings.hpp"
 #include "samples/row_tiles.hpp"
 #include "samples/tiles.hpp"
@@ -54,6 +55,9 @@ void bind(nb::module_& m) {
   bind_matrices<double>(m);
   m.def("add_gram_rows", &add_gram_rows, ReleaseGIL());
   m.def("add_gram_rows_at", &add_gram_rows_at, ReleaseGIL());
+  m.def("rbf_values", &rbf_values, ReleaseGIL());
+  m.def("poly_values", &poly_values, ReleaseGIL());
+  m.def("sigmoid_values", &sigmoid_values, ReleaseGIL());
   m.def("powers", &powers, ReleaseGIL());
   m.def("powers_double", &powers_double, ReleaseGIL());
   m.def("differences", &differences, ReleaseGIL());

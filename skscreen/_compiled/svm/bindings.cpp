@@ -98,12 +98,14 @@ namespace skscreen::svm {
 void bind_crammer_singer(nb::module_&);
 void bind_l1(nb::module_&);
 void bind_linear(nb::module_&);
+void bind_scores(nb::module_&);
 void bind_screening(nb::module_&);
 
 void bind(nb::module_& m) {
   bind_crammer_singer(m);
   bind_l1(m);
   bind_linear(m);
+  bind_scores(m);
   bind_screening(m);
   m.attr("SMO_LANES") = SMO_LANES;
   m.attr("LARGEST_SET") = PairSolver<double>::LARGEST;

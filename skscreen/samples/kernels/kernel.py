@@ -32,6 +32,10 @@ WITH_LENGTHS = ("linear", "poly")
 # Entries of sparse samples up to which they are made dense.
 FEW_ENTRIES = 2**18
 
+# Samples up to which a prediction is one compiled call, and kernel values from which on tiles are
+# faster than matrices.
+FEW_ROWS, MANY_VALUES = 8, 2**18
+
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
 
@@ -56,7 +60,8 @@ class KernelFunction:
     def to_training(self, X: Any) -> np.ndarray:
         """Return kernel values between samples and those of the training, (len(X), n)."""
         X = as_given(X)
-        return matrix_of(self.kernel, X, self.samples, (num_samples(X), num_samples(self.samples)))
+        shape = n_samples(X), n_samples(self.samples)
+        return matrix_of(self.kernel, X, self.samples, shape)
 
     @property
     def rows(self) -> Any:
@@ -81,6 +86,8 @@ class Kernel:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
         if self.name == "precomputed":
             return X @ dual_coef
+        if X.shape[0] <= FEW_ROWS:
+            return self.values(X, support_vectors) @ dual_coef
         out = np.zeros((X.shape[0], dual_coef.shape[1]))
         if self._in_tiles(X, support_vectors):
             for part, blocks in self._blocks(X, support_vectors):
@@ -111,8 +118,13 @@ class Kernel:
     def _in_tiles(self, X, support_vectors) -> bool:
         """Whether the kernel is faster in tiles: many values of rows that are not very wide."""
         n, d = X.shape
-        known = self.name == "rbf" or self.is_power
-        return known and d <= 1000 and n * support_vectors.shape[0] >= 2**18
+        many = d <= 1000 and n * support_vectors.shape[0] >= MANY_VALUES
+        return many and self.may_be_in_tiles
+
+    @property
+    def may_be_in_tiles(self) -> bool:
+        """Whether there are tiles for the kernel."""
+        return self.name == "rbf" or self.is_power
 
     @property
     def is_power(self) -> bool:
@@ -142,23 +154,52 @@ class Kernel:
             return self.gamma >= 0.0 and self.coef0 >= 0.0
         return self.name in ("rbf", "linear")
 
-    def lengths(self, X: Any, support_vectors: Any) -> np.ndarray:
-        """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores."""
-        n = X.shape[0]
-        if support_vectors.shape[0] == 0:
-            return np.ones(n)
+    def lengths(self, X: Any, origin: np.ndarray | None = None) -> np.ndarray:
+        """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores.
+
+        Of a linear kernel as if a point were the origin.
+        """
         if sparse.issparse(X):
-            squares = squared_norms(flat_rows(X), n)
+            squares = squared_norms(flat_rows(X), X.shape[0])
         else:
-            # Of a linear kernel as if the origin were at a sample: an intercept takes up the rest.
-            moved = self.name == "linear" and not sparse.issparse(support_vectors)
-            origin = support_vectors[0] if moved else np.zeros(X.shape[1])
-            squares = np.empty(n)
-            X = np.ascontiguousarray(X)
-            loops.squared_distances_from(X, origin.astype(np.float64), squares)
+            X, squares = np.ascontiguousarray(X), np.empty(X.shape[0])
+            origin = np.zeros(X.shape[1]) if origin is None else origin.astype(np.float64)
+            loops.squared_distances_from(X, origin, squares)
         if self.name == "linear":
             return np.sqrt(squares)
         return (self.gamma * squares + abs(self.coef0)) ** (0.5 * self.degree)
+
+    def values(self, X: Any, support_vectors: Any) -> np.ndarray:
+        """Return the kernel matrix between samples and support vectors, of few in one loop."""
+        shape = X.shape[0], support_vectors.shape[0]
+        if shape[0] > FEW_ROWS or self.name not in KERNELS_WITH_GAMMA or 0 in shape:
+            return self.between(X, support_vectors)
+        is_sparse = sparse.issparse(support_vectors)
+        if is_sparse and max(shape) * X.shape[1] > FEW_ENTRIES:
+            return self._values_of_sparse(X, support_vectors)
+        X, S = (A.toarray() if sparse.issparse(A) else A for A in (X, support_vectors))
+        out, degree = np.empty(shape), float(self.degree)
+        if self.name == "rbf":
+            loops.rbf_values(X, S, self.gamma, out)
+        elif self.name == "poly":
+            loops.poly_values(X, S, self.gamma, degree, self.coef0, out)
+        else:
+            loops.sigmoid_values(X, S, self.gamma, self.coef0, out)
+        return out
+
+    def _values_of_sparse(self, X: Any, support_vectors: Any) -> np.ndarray:
+        """Return the same of sparse support vectors, each of which is read once for a row of X."""
+        out, rows = np.empty((X.shape[0], support_vectors.shape[0])), flat_rows(support_vectors)
+        X = X.toarray() if sparse.issparse(X) else X
+        for x, products in zip(X, out, strict=True):
+            loops.multiply(rows, x, products)
+        if self.name != "rbf":
+            return self.of_products(out)
+        squares, own = squared_norms(rows, out.shape[1]), square_norms(X)
+        lost_digits(min(squares.max(), own.max()), self.gamma, is_sparse=True)
+        out *= -2.0
+        out += own[:, None] + squares
+        return rbf_of_distances(np.maximum(out, 0.0, out=out), self.gamma, out)
 
     def between(self, X: Any, Y: Any) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
@@ -211,7 +252,7 @@ def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.nd
         K = K.astype(np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind")
     except (TypeError, ValueError) as error:
         raise TypeError(f"kernel must return real numbers, got an array of {K.dtype}.") from error
-    if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
+    if not np.isfinite(K).all():
         # Of scores that are NaN the sign would still name a class.
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise ValueError(
@@ -219,6 +260,11 @@ def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.nd
             f"argument and row {j} of its second. Rescale X, or pass a kernel of finite values."
         )
     return K
+
+
+def n_samples(X: Any) -> int:
+    """Return the number of samples of any kind."""
+    return len(X) if isinstance(X, np.ndarray) and X.ndim else num_samples(X)
 
 
 def as_given(X: Any) -> Any:

@@ -31,7 +31,7 @@ from skscreen.svm.certified.errors import (
 from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
 from skscreen.svm.certified.views import View, check_diagonal, diagonal_of, scored_view
 from skscreen.svm.estimator import BaseSVM, fitted
-from skscreen.svm.problem import asked, build, has_free_intercept
+from skscreen.svm.problem import asked_values, build, has_free_intercept
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -378,7 +378,7 @@ class Training:
         data = self._problem.data
         diagonal = diagonal_of(data.kernel, X_val, diagonal)
         try:
-            X_val = asked(self.model, data.kernel, X_val)
+            X_val = asked_values(self.model, data.kernel, X_val)
         except ValueError as error:
             raise ValueError(f"X_val is no set of samples like X: {error}") from error
         if y_val is None:

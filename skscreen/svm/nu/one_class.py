@@ -1,6 +1,5 @@
 """One-class support vector machines: a half-space or a sphere that keeps all but a few samples."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -11,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
-from skscreen.samples.kernels.kernel import Kernel
 from skscreen.svm.estimator import BaseSVM, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
 from skscreen.svm.nu.one_class_problem import Held, OneClassProblem, own_values
 from skscreen.svm.nu.samples import known_duals
 from skscreen.svm.problem import asked
+from skscreen.svm.scores import Decision, raw_scores
 
 # Scores closer together than this share of them are not told apart.
 _TOLERANCE = 1e-9
@@ -155,8 +154,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
 
     # What a `BaseSVM` asks for.
     fit_intercept, intercept, multi_class = True, "free", "one class"
-    _kernel: Kernel
-    _raw_scores: Callable[..., np.ndarray]
+    _decision: Decision
     # |c|^2 of a sphere; the unit of a score; how far exact scores and offsets are, see `Held`.
     _square: float
     _unit: float
@@ -222,11 +220,11 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
     def _decide(self, X) -> tuple[np.ndarray, Any]:
         """Return the decision function, and samples as the kernel takes them."""
         check_is_fitted(self)
-        X = asked(self, self._kernel, X)
+        X = asked(self, self._decision.kernel, X)
         if self.shape == "plane":
-            return self._raw_scores(X)[:, 0], X
-        scores = self._raw_scores(X)[:, 0] - self.intercept_
-        own = own_values(self._kernel, X, "shape='sphere'")
+            return raw_scores(self, self._decision, X)[:, 0], X
+        scores = raw_scores(self, self._decision, X)[:, 0] - self.intercept_
+        own = own_values(self._decision.kernel, X, "shape='sphere'")
         return (2.0 * scores - own - self._square) + self.intercept_, X
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -292,7 +290,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
                 f"{scores.size}: with fewer no score is rare enough."
             )
         ends = [scores, scores]
-        if self._apart[0] < np.inf and self._kernel.name != "precomputed":
+        if self._apart[0] < np.inf and self._decision.kernel.name != "precomputed":
             width = self._apart[0] * np.sqrt(self._own_values(X)) * self._unit
             ends = [scores - width, scores + width]
         found, low, high = (float(np.partition(part, place)[place]) for part in (scores, *ends))
@@ -301,7 +299,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         return self
 
     def _own_values(self, X: Any) -> np.ndarray:
-        return own_values(self._kernel, asked(self, self._kernel, X), "This")
+        return own_values(self._decision.kernel, asked(self, self._decision.kernel, X), "This")
 
     def _set_offset(self, offset: float) -> None:
         self.offset_, self.intercept_ = offset, np.array([-offset])
@@ -330,7 +328,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
             If the kernel is precomputed or a function, as K(x, x) is not known.
         """
         decision, X = self._decide(X)
-        own = own_values(self._kernel, X, "certain")
+        own = own_values(self._decision.kernel, X, "certain")
         radius, below, above = self._apart
         size = abs(self.offset_) + np.abs(decision + self.offset_)
         width = radius * np.sqrt(own) * self._unit + _TOLERANCE * size

@@ -1,7 +1,5 @@
 """Safe sample screening as a step of its own, for any solver."""
 
-from collections.abc import Iterator
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -11,25 +9,12 @@ from sklearn.svm import LinearSVC
 
 from skscreen.core.sklearn_private import Interval, StrOptions, num_samples, validate_params
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.labels import check_bounds, of_rows
-from skscreen.samples.multiclass import Division, OneVsRest
 from skscreen.svm.linear_svc import ScreenedLinearSVC
-from skscreen.svm.problem import (
-    divided_as,
-    fit_of,
-    has_free_intercept,
-    settings_of,
-    taken,
-    validated,
-    with_kernel,
-)
-from skscreen.svm.sample_set import SampleSet
-from skscreen.svm.screened.points import completed
-from skscreen.svm.screened.references import Fitted, GivenDuals, GivenWeights, as_known
-from skscreen.svm.screened.regions import Samples, bounds_at
-from skscreen.svm.screened.result import Decided, SampleScreening
-from skscreen.svm.screening.rules import BOUNDS, decide
+from skscreen.svm.problem import TrainingSet, divided_as, validated, with_kernel
+from skscreen.svm.screened.decisions import screened_at
+from skscreen.svm.screened.references import as_known
+from skscreen.svm.screened.result import SampleScreening
+from skscreen.svm.screening.rules import BOUNDS
 from skscreen.svm.svc import ScreenedSVC
 
 # Parameters that a fitted reference has, if they are not given.
@@ -203,33 +188,14 @@ def screen_samples(
     if division.labels.present.size > 2 and class_weight is None:
         _refuse_weights_of_rest(reference)
     X, kernel = with_kernel(model, X, division.labels, _gamma(reference, model))
-    problems, lacks = [], []
-    for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
-        found, lack = _decided(model, division, k, samples, known, tests)
-        problems.append(found)
-        lacks.append(lack)
-    _warn_unless_of(known, X, max(lacks))
-    return SampleScreening(float(C), X, problems, kernel)
-
-
-def _warn_unless_of(known: Fitted | GivenDuals | GivenWeights, X, lack: float) -> None:
-    """Warn of a reference that is none of X: what it decides is right, but it decides little."""
-    # Of numbers alone nobody knows which samples they are of.
-    row = known.other_row(X) if isinstance(known, Fitted) else None
-    if row is not None:
-        reason = f"row {row} of X is not the support vector of that number"
-    elif not lack <= 0.5:
-        reason = (
-            f"its relative duality gap at its own C is {lack:.2g} there, so it was fitted on other "
-            "samples, or is far from its optimum"
+    found, reason = screened_at(model, TrainingSet(X, division, kernel), known, tests)
+    if reason is not None:
+        warn_user(
+            f"reference does not fit X: {reason}. Bounds and decisions hold all the same, but "
+            "fewer samples, or none, are decided. Give the X and y that reference was fitted on, "
+            "with the same rows and scaling; of a pipeline, X as its last step gets it."
         )
-    else:
-        return
-    warn_user(
-        f"reference does not fit X: {reason}. Bounds and decisions hold all the same, but fewer "
-        "samples, or none, are decided. Give the X and y that reference was fitted on, with the "
-        "same rows and scaling; of a pipeline, X as its last step gets it."
-    )
+    return found
 
 
 def _of_reference(reference) -> dict:
@@ -290,35 +256,3 @@ def _gamma(reference, model: ScreenedSVC) -> float | str:
     if reference.get_params(deep=False).get("gamma") != "scale":
         return gamma
     return getattr(reference, "gamma_", gamma)
-
-
-def _problem_samples(
-    X, division: Division, kernel: Kernel, model: ScreenedSVC
-) -> Iterator[Samples]:
-    """Yield the samples of each problem, as its solver has them."""
-    pairwise, settings = kernel.name == "precomputed", settings_of(model, None)
-    fit = replace(fit_of(model, division, kernel, settings, "one C"), again=True)
-    taking_part = taken(X, division.labels.rows, kernel)
-    samples = None
-    for k in range(division.n_problems):
-        if samples is None or not isinstance(division, OneVsRest):
-            rows = division.rows(k)
-            part = of_rows(taking_part, rows, pairwise)
-            here = replace(fit, classes=(rows.size,))
-            samples = SampleSet(part, kernel, settings, here)
-        yield samples.path_solver(division.signs(k), division.losses(k, model.loss)).samples
-
-
-def _decided(
-    model: ScreenedSVC, division: Division, problem: int, samples: Samples, known, tests: str
-) -> tuple[Decided, float]:
-    """Return the decisions of one problem, and the relative gap of the reference."""
-    C, free = model.C, has_free_intercept(model)
-    losses = division.losses(problem, model.loss)
-    check_bounds(C, losses.sizes)
-    point = completed(known.known(problem, division, samples), samples, losses, free, C)
-    lower, upper = bounds_at(samples, losses, free, point, C, tests)
-    codes = decide(lower, upper, losses=losses.at(C))
-    rows = division.labels.rows[division.rows(problem)]
-    bounds = np.stack([lower, upper], axis=1)
-    return Decided(rows, codes, bounds, samples, losses.at(C), free), point.lack

@@ -1,51 +1,48 @@
-"""What the solution of a fit proves about its own problem."""
+"""What the solution of a fit proves about samples."""
 
-import numpy as np
+from typing import Any
 
-from skscreen.fitting.training_data import TrainingDataMixin, mark, remembered
-from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.labels import Labels
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.fitting.warning import warn_user
+from skscreen.svm.screened.decisions import screened_by
 from skscreen.svm.screened.result import SampleScreening
 
 
-class OwnScreening(TrainingDataMixin):
+class OwnScreening:
     """Base of classifiers whose solution decides samples of its own problem."""
 
-    @property
-    def screened_(self) -> SampleScreening:
-        """Decisions that the certificate of the solution proves, see `screen_samples`.
+    def screened(self, X: Any, y: Any, sample_weight: Any = None) -> SampleScreening:
+        """Return the decisions that the solution proves at its own C, see `screen_samples`.
 
-        Computed when it is first asked for. If the training samples were changed in place since
-        the fit, it is an error.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. What is decided is proved for these samples, whichever the model was fitted
+            on; of those of the fit it decides most.
+
+        Returns
+        -------
+        SampleScreening
+
+        Raises
+        ------
+        ValueError, TypeError
+            For data that `fit` would refuse, or that have other features, classes or, where the
+            model has dual variables, fewer samples; and for ``multi_class="crammer_singer"``, which
+            is one problem for all classes, and ``penalty="l1"``, which drops features.
+
+        Warns
+        -----
+        UserWarning
+            If these are not the samples of the fit: rows are not the support vectors, or the
+            relative duality gap is above 0.5.
         """
-
-        def compute(fitted, X, was: list[int], labels: Labels, kernel: Kernel) -> SampleScreening:
-            # Estimators are what `screen_samples` is made of.
-            from skscreen.svm.screened.api import screen_samples
-
-            if fitted.multi_class == "crammer_singer":
-                raise AttributeError(
-                    "screened_ is about two-class problems, and multi_class='crammer_singer' has "
-                    "one for all classes; use 'ovr'."
-                )
-            if fitted.penalty == "l1":
-                raise AttributeError(
-                    "screened_ is about samples, and penalty='l1' drops features; use 'l2'."
-                )
-            if mark(X) != was:
-                raise AttributeError(
-                    "screened_ is about the samples of the fit, and X was changed in place since; "
-                    "fit again, or ask for screened_ before X is changed."
-                )
-
-            n, classes = X.shape[0], labels.all_classes
-            weights = np.zeros(n)
-            absent = np.setdiff1d(np.arange(classes.size), labels.present)
-            y = np.resize(classes[absent] if absent.size else classes, n)
-            weights[labels.rows], y[labels.rows] = labels.weights, labels.classes[labels.codes]
-            return screen_samples(
-                X, y, fitted.C, reference=fitted, kernel=kernel.name, gamma=kernel.gamma,
-                class_weight={}, sample_weight=weights, tests="gap",
-            )  # fmt: skip
-
-        return remembered(self, compute)
+        check_is_fitted(self)
+        found, reason = screened_by(self, X, y, sample_weight)
+        if reason is not None:
+            warn_user(
+                f"X is not what this {type(self).__name__} was fitted on: {reason}. Bounds and "
+                "decisions hold all the same, but fewer samples, or none, are decided."
+            )
+        return found

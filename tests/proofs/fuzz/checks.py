@@ -173,7 +173,7 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
         squares = (coef**2).sum(axis=1)
         norms = np.linalg.norm(X, axis=1) * np.sqrt(squares.max())
     else:
-        kernel = model._kernel
+        kernel = model._decision.kernel
         S, A = model.support_vectors_, model.dual_coef_
         A = A.toarray() if sparse.issparse(A) else A
         if kernel.name == "precomputed":
@@ -189,7 +189,9 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
         squares = squares + (model.intercept_ / model.intercept_scaling) ** 2
     # Scores are sums over support vectors, in which much may cancel.
     lengths = np.linalg.norm(X, axis=1) if model.kernel == "linear" else np.zeros(1)
-    norms = norms + np.abs(model.dual_coef_).sum(axis=1).max() * lengths.max() ** 2
+    known = hasattr(model, "dual_coef_")
+    duals = np.abs(model.dual_coef_).sum(axis=1).max() if known else model.C * float(s.sum())
+    norms = norms + duals * lengths.max() ** 2
     power = 2 if model.loss == "squared_hinge" else 1
     sizes = (1.0 + norms + np.abs(model.intercept_).max()) ** power
     rounding = 1e-12 * model.C * float(s @ sizes)

@@ -194,11 +194,14 @@ def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -
 def sizes_of_terms(model, X) -> float:
     """Return the largest sum of absolute terms of a decision value."""
     X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    if not hasattr(model, "support_"):
+        return float((abs(X) @ np.abs(model.coef_).T).max(initial=0.0))
     if model.kernel == "precomputed":
         X = X[:, model.support_]
     elif callable(model.kernel):
-        X = model._kernel.function.to_training(X)[:, model.support_]
-    one_by_one = model._kernel.scores(X, model.support_vectors_, np.eye(len(model.support_)))
+        X = model._decision.kernel.function.to_training(X)[:, model.support_]
+    vectors, kernel = model.support_vectors_, model._decision.kernel
+    one_by_one = kernel.scores(X, vectors, np.eye(len(model.support_)))
     return float((np.abs(one_by_one) @ np.abs(model.dual_coef_.T)).max(initial=0.0))
 
 
