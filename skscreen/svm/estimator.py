@@ -37,7 +37,6 @@ from skscreen.svm.scores import (
     votes,
     winners,
 )
-from skscreen.svm.screened.own import OwnScreening
 from skscreen.svm.solvers.solution import SampleSolution, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
@@ -128,7 +127,7 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
         return hasattr(self, "dual_gap_")
 
 
-class BaseSVC(OwnScreening, ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
+class BaseSVC(ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     """Base of the support vector classifiers."""
 
     decision_function_shape: str
@@ -285,20 +284,15 @@ def fitted(
 ) -> BaseSVM:
     """Return the estimator of finished solutions; `known` are samples and their scores."""
     out = clone_for(model, C=solutions[0].C)
-    return set_learned(out, data, solutions, known)
+    set_learned(out, data, solutions)
+    out._decision = replace(out._decision, known=known)
+    return out
 
 
 def set_learned(
-    model: Any,
-    data: TrainingSet,
-    solutions: Sequence[SampleSolution],
-    known: tuple | None = None,
-    **more: Any,
+    model: Any, data: TrainingSet, solutions: Sequence[SampleSolution], **more: Any
 ) -> Any:
-    """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none.
-
-    `known` are samples and their scores.
-    """
+    """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
     division, kernel = data.division, data.kernel
     as_given = sparse.issparse(data.X) and not model.by_weights
     # In the order in which products with them read them.
@@ -316,16 +310,18 @@ def set_learned(
         rows = division.labels.rows[found]
         learned |= {"support_": rows, "n_support_": counts, "dual_coef_": shown(signed[:, found])}
         # There are no vectors of a kernel matrix, unless it is a function of rows of numbers.
-        X = data.X if kernel.name != "precomputed" else kernel.function and kernel.function.rows
+        X = data.X
+        if kernel.name == "precomputed":
+            X = None if kernel.function is None else kernel.function.rows
         learned["support_vectors_"] = (
             np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
         )
-    how = Decision(kernel, known=known)
+    how = Decision(kernel)
     if not isinstance(division, OneVsRest | OneVsOne):
         learned["kernel_shift_"] = solutions[0].shift
     else:
         pairs, present = isinstance(division, OneVsOne), division.labels.present
-        how = Decision(kernel, pairs, present, *_sizes(data, solutions, learned), known)
+        how = Decision(kernel, pairs, present, *_sizes(data, solutions, learned))
         learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
         learned["_by_pairs"] = model.multi_class == "ovo"
     learned["_decision"] = how

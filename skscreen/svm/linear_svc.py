@@ -6,9 +6,10 @@ from skscreen.core.sklearn_private import SparseCoefMixin, StrOptions
 from skscreen.samples.multiclass import LOSSES
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.parameters import LINEAR, OF_CLASSES
+from skscreen.svm.screened.own import OwnScreening
 
 
-class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
+class ScreenedLinearSVC(OwnScreening, SparseCoefMixin, BaseSVC):
     r"""Linear support vector classifier, solved exactly with safe screening and a certificate.
 
     For two classes, :math:`y_i = \pm 1`, and :math:`f(x) = \langle w, x \rangle + b` the fit

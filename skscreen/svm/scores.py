@@ -184,6 +184,7 @@ def _sums_by_class(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield parts of the samples, and the sums over support vectors of a class, for each class."""
     kernel, n_classes = how.kernel, ends.size
+    found: Iterator[tuple[slice, np.ndarray | None]]
     if kernel.name == "precomputed":
         found = _values_of_support(model, how, X, n_classes**2)
     else:
@@ -222,7 +223,7 @@ def _computed_values(
 
 def _values_of_support(
     model: Any, how: Decision, X: Any, width: int = 1
-) -> Iterator[tuple[slice, np.ndarray]]:
+) -> Iterator[tuple[slice, Any]]:
     """Yield parts of the samples, and known kernel values, or those of a function."""
     function, support = how.kernel.function, model.support_
     if function is None:

@@ -58,8 +58,8 @@ def screened_at(
     """Return decisions on all problems for the C of an estimator, and why `known` may not fit."""
     problems, lacks = [], []
     for k, samples in enumerate(_problem_samples(model, data)):
-        found, lack = _decided(model, data.division, k, samples, known, tests)
-        problems.append(found)
+        decided, lack = _decided(model, data.division, k, samples, known, tests)
+        problems.append(decided)
         lacks.append(lack)
     found = SampleScreening(float(model.C), data.X, problems, data.kernel)
     return found, _misfit(known, data.X, max(lacks))
