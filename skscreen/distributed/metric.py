@@ -163,7 +163,7 @@ class DistributedRTLM(ScreenedRTLM):
         X, y = dask.compute(X, y, traverse=False)
         parameters = Parameters.of(self, active_set=False)
         X, supervision = checked_samples(self, X), Supervision(y)
-        samples = read_samples(X, None, self.diagonal, None)
+        samples = read_samples(X, None, self.diagonal)
         domain_of(parameters).check_memory(X.shape[1])
         codes = read_labels(samples, parameters, supervision).codes
         loss, known = parameters.loss_function, codes >= 0

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
-from skscreen.core.inputs import sound
+from skscreen.core.checks import check_samples
 from skscreen.core.sklearn_private import check_feature_names
 from skscreen.inspection.frame import Display, check_learned
 from skscreen.inspection.style import (
@@ -85,9 +85,7 @@ class LearnedSpaceDisplay(Display):
             If X or y have the wrong number of features or samples.
         """
         check_learned(estimator, "components_", "ScreenedRTLM, or another with components_")
-        samples: np.ndarray = check_array(
-            sound(X), dtype=np.float64, ensure_min_samples=2, input_name="X"
-        )
+        samples: np.ndarray = check_samples(X, dtype=np.float64, ensure_min_samples=2)
         if hasattr(estimator, "feature_names_in_"):
             check_feature_names(estimator, X, reset=False)
         L = np.asarray(estimator.components_)

@@ -32,7 +32,6 @@ from skscreen.metric_learning.learning import (
     ADVICE,
     checked_samples,
     chosen_lam,
-    feature_names,
     fitted,
     lam_of_fit,
     learn,
@@ -246,7 +245,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         chosen = {"lam": self.best_lam_, "n_neighbors": self.best_n_neighbors_}
         chosen["relative_lam"] = self._is_relative
         parameters = Parameters.of(self, **chosen)
-        problem = build(X, parameters, Supervision(y), feature_names(self))
+        problem = build(X, parameters, Supervision(y))
         self.lam_max_ = problem.in_data(problem.lam_max)
         lams = [chosen_lam(lam, self._is_relative, problem) for lam in grid]
         self.lams_ = np.array([problem.in_data(lam) for lam in lams])
@@ -315,7 +314,7 @@ def _solve_fold(
     for count in counts:
         fold, classifier = clone(model).set_params(n_neighbors=count), clone(classifier)
         parameters, samples = Parameters.of(fold), checked_samples(fold, X)
-        problem = build(samples, parameters, Supervision(y), feature_names(fold))
+        problem = build(samples, parameters, Supervision(y))
         solver, options = PathSolver(problem), solver_options(parameters)
         options = replace(options, tol=max(fold.tol, _FOLD_TOL))
         for index, fraction in enumerate(lams):

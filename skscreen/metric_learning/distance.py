@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import sound
+from skscreen.core.checks import check_samples
 
 # Precisions of samples that are kept as they are.
 FLOATS = (np.float64, np.float32)
@@ -110,9 +110,7 @@ def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:
 
 def check_tuples(name: str, tuples: Any, size: int, n_features: int | None = None) -> np.ndarray:
     """Return tuples of vectors as an array (m, size, d); `name` is that of the argument."""
-    tuples = check_array(
-        sound(tuples, name), allow_nd=True, ensure_2d=False, dtype=FLOATS, input_name=name
-    )
+    tuples = check_samples(tuples, name, allow_nd=True, ensure_2d=False, dtype=FLOATS)
     d = n_features or (tuples.shape[2] if tuples.ndim == 3 else 0)
     if tuples.ndim != 3 or tuples.shape[1:] != (size, d) or d == 0:
         wanted = f"(n_{name}, {size}, {n_features or 'n_features'})"

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import sound
+from skscreen.core.checks import check_samples
 from skscreen.core.sklearn_private import HasMethods, Interval, RealNotInt, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
-from skscreen.metric_learning.learning import checked_samples, feature_names, fit_metric
+from skscreen.metric_learning.learning import checked_samples, fit_metric
 from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.screened.decisions import metric_of, point_of, screened_at
@@ -320,7 +320,7 @@ class ScreenedRTLM(
         supervision = Supervision(
             y, sample_weight, triplets=triplets, comparison_weight=comparison_weight
         )
-        problem = build(samples, Parameters.of(self), supervision, feature_names(self))
+        problem = build(samples, Parameters.of(self), supervision)
         lam = problem.in_coordinates(self.lam_)
         point = point_of(problem, metric_of(self.components_, self.diagonal))
         return screened_at(problem, lam, point, lam)
@@ -338,7 +338,8 @@ class ScreenedRTLM(
             In the precision of X.
         """
         check_is_fitted(self)
-        return mapped(validate_data(self, sound(X), dtype=FLOATS, reset=False), self.components_)
+        X = check_samples(X, model=self, reset=False, dtype=FLOATS)
+        return mapped(X, self.components_)
 
     def __sklearn_tags__(self):
         """Labels are needed (unless comparisons are given); single precision is kept."""

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from skscreen.core.certificate import HISTORY, steps_table
-from skscreen.core.inputs import sound
+from skscreen.core.checks import check_samples
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.path import Model, clone_for, warn_unless_converged
 from skscreen.fitting.store import check_store, content_key
@@ -35,16 +34,14 @@ def checked_samples(model: BaseEstimator, X: Any, reset: bool = True) -> np.ndar
     """Return samples (n, d), float64 or float32; `reset` sets what features the model has."""
     # Single precision stays as it is: its only copy in double precision is the centred one.
     # In C order, as the last digits of distances, by which equal ones are ordered, depend on it.
-    return validate_data(
-        model, sound(X), dtype=FLOATS, order="C", ensure_min_samples=2, reset=reset
-    )
+    return check_samples(X, model=model, reset=reset, dtype=FLOATS, order="C", ensure_min_samples=2)
 
 
 def fit_metric(
     model: BaseEstimator, parameters: Parameters, X: np.ndarray, supervision: Supervision
 ) -> None:
     """Learn the metric of checked samples with some parameters; set the attributes of `model`."""
-    problem = build(X, parameters, supervision, feature_names(model))
+    problem = build(X, parameters, supervision)
     learn(model, problem, parameters, X, supervision)
 
 

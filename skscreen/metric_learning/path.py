@@ -25,7 +25,6 @@ from skscreen.metric_learning.learning import (
     ADVICE,
     checked_samples,
     chosen_lam,
-    feature_names,
     fitted,
     steps_of,
     unit_of_lam,
@@ -264,7 +263,7 @@ def rtlm_path(
     parameters = Parameters.of(model)
     options = solver_options(parameters)
     supervision = Supervision(y, sample_weight, triplets, quadruplets, pairs, comparison_weight)
-    problem = build(checked_samples(model, X), parameters, supervision, feature_names(model))
+    problem = build(checked_samples(model, X), parameters, supervision)
     n_values = n_lams or 0 if given is None else len(given)
     what = f"Metrics for {n_values:,} values of lambda"
     size = math.prod(problem.geometry.shape)

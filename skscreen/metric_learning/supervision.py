@@ -4,20 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import (
-    as_floats,
-    as_indices,
-    check_label_objects,
+from skscreen.core.checks import (
+    as_labels,
+    check_labels,
+    check_weights,
     is_missing,
-    label_array,
     refuse_masked,
-    same_pairs,
-    sample_weights,
 )
+from skscreen.core.floats import LARGEST
 from skscreen.core.sklearn_private import num_samples
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.parameters import Supervision
@@ -30,14 +27,8 @@ _ROWS = {
 }
 
 
-# Advice for indices that are floats.
-AS_INTEGERS = (
-    "Indices are read as floats where cells are missing: leave such rows out, then a.astype(int)."
-)
-
-
 def class_codes(
-    X: Any, y: Any, unlabelled: Any = None, used: np.ndarray | None = None
+    X: np.ndarray, y: Any, unlabelled: Any = None, used: np.ndarray | None = None
 ) -> np.ndarray:
     """Classes as integers 0, 1, ..., and -1 for unlabelled samples and those not used (n,)."""
     if y is None:
@@ -46,30 +37,31 @@ def class_codes(
             "ScreenedRTLM learns from comparisons of the samples X: ScreenedRTLM().fit(X, "
             "triplets=T), T rows of indices; also quadruplets= and pairs=."
         )
-    refuse_masked(y, "y")
-    given, y = y, column_or_1d(label_array(y), warn=True)
+    y = as_labels(y)
     check_consistent_length(X, y)
-    strings = y.dtype.kind in "UT"
-    if unlabelled is not None and y.dtype.kind != "O" and isinstance(unlabelled, str) != strings:
-        raise TypeError(
-            f"unlabelled must be of the kind of the labels in y, as {y.tolist()[0]!r}, got "
-            f"{unlabelled!r}. Lists of "
-            "strings and numbers become strings: pass an array of Python objects, or a name."
-        )
+    if unlabelled is not None and y.dtype.kind != "O":
+        if isinstance(unlabelled, str) != (y.dtype.kind in "UT"):
+            raise TypeError(
+                f"unlabelled must be of the kind of the labels in y, as {y.tolist()[0]!r}, got "
+                f"{unlabelled!r}."
+            )
     known = np.ones(len(y), dtype=bool) if used is None else used.copy()
     if unlabelled is not None:
         known &= ~_equal(y, unlabelled)
-    check_label_objects(given, known)
-    try:
-        if known.any():
-            # Before kinds of labels are told apart, which casts them.
-            assert_all_finite(y[known], input_name="y")
-            check_classification_targets(y[known])
-        classes, codes, counts = np.unique(y[known], return_inverse=True, return_counts=True)
-    except TypeError as error:
-        raise TypeError(
-            "y must be uniformly strings or numbers, without missing values."
-        ) from error
+    # Without those that are not used, objects may be labels of one kind.
+    labels = y[known]
+    labels = check_labels(labels.tolist() if y.dtype.kind == "O" else labels)
+    if labels.size:
+        check_classification_targets(labels)
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    _check_counts(classes, counts)
+    found = np.full(len(y), -1)
+    found[known] = codes
+    return found
+
+
+def _check_counts(classes: np.ndarray, counts: np.ndarray) -> None:
+    """Refuse classes that make no triplet, and warn of those with a single member."""
     if classes.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got "
@@ -83,9 +75,6 @@ def class_codes(
             f"{n_alone} of {classes.size} classes in y have a single member, for example "
             f"{classes.tolist()[counts.argmin()]!r}; it is only used as a sample of another class."
         )
-    found = np.full(len(y), -1)
-    found[known] = codes
-    return found
 
 
 def _equal(y: np.ndarray, label: Any) -> np.ndarray:
@@ -97,28 +86,10 @@ def _equal(y: np.ndarray, label: Any) -> np.ndarray:
     return y == label
 
 
-def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Return weights >= 0 of samples, (n,), not all 0."""
-    return _in_range("sample_weight", sample_weights(sample_weight, X))
-
-
-def check_weights(name: str, weights: Any, n: int, what: str) -> np.ndarray:
-    """Return weights >= 0 of n tuples or comparisons, (n,), not all 0."""
-    refuse_masked(weights, name)
-    numbers = as_floats(weights, "iuf")
-    if numbers is None or numbers.shape != (n,):
-        got = f"shape {np.shape(weights)}"
-        if numbers is None:
-            got = "other values: convert them, np.asarray(weights, dtype=float)"
-        raise ValueError(f"{name} must be one number for each of the {n} {what}, got {got}.")
-    return _in_range(name, numbers)
-
-
-def _in_range(name: str, weights: np.ndarray) -> np.ndarray:
-    """Return weights that are 0 or in the range of what can be computed with, and not all 0."""
+def check_weights_in_range(weights: Any, n: int, name: str = "sample_weight") -> np.ndarray:
+    """Return weights (n,), 0 or in the range of what can be computed with, and not all 0."""
+    weights = check_weights(weights, n, name)
     _check_range(name, weights, "0 or ")
-    if not weights.any():
-        raise ValueError(f"{name} must not be 0 everywhere.")
     return weights
 
 
@@ -158,9 +129,7 @@ def check_lists(n_samples: int, threshold: float, supervision: Supervision) -> L
     near, far = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
     thresholds = np.concatenate([np.broadcast_to(part[3], len(part[1])) for part in parts])
     if weights is not None:
-        kinds = ", ".join(f"{len(part[1])} {part[0]}" for part in parts)
-        what = f"comparisons ({kinds})"
-        weights = check_weights("comparison_weight", weights, len(near), what)
+        weights = check_weights_in_range(weights, len(near), "comparison_weight")
         # Comparisons of weight 0 are left out.
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
@@ -217,47 +186,67 @@ def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     return similar, dissimilar, upper, _check_bounds("L of pairs", pairs[3], len(dissimilar))
 
 
-def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray:
+def _check_rows(name: str, values: Any, n_columns: int, n_samples: int) -> np.ndarray:
     """Rows of indices of samples that compare something, as int64."""
     width, what = _ROWS[n_columns]
-    refuse_masked(values, name)
-    try:
-        values = as_indices(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must have rows of {width} integers each.") from error
+    values = as_indices(values, name, n_columns)
     if values.ndim != 2 or values.shape[1] != n_columns or len(values) == 0:
         shape = f"(n_{name.split()[-1]} >= 1, {n_columns})"
-        raise ValueError(f"{name} must have shape {shape}, got {values.shape}.")
-    if not np.issubdtype(values.dtype, np.integer):
-        advice = ""
-        if values.dtype.kind in "OUST":
-            advice = (
-                " Names become rows of X with pandas.Index(names).get_indexer(a.ravel())"
-                f".reshape(-1, {n_columns})."
-            )
-        elif values.dtype.kind == "f":
-            advice = " " + AS_INTEGERS
-        raise TypeError(f"{name} must be integers, got dtype {values.dtype}.{advice}")
+        raise ValueError(
+            f"{name} must have shape {shape}, rows of {width} integers, got {values.shape}."
+        )
     if values.min() < 0 or values.max() >= n_samples:
         raise ValueError(
-            f"{name} must be indices from 0 to {n_samples - 1}, got {values.min()} to "
-            f"{values.max()}. Rows of X are counted from 0; labels of its index become rows with "
-            f"X.index.get_indexer(a.ravel()).reshape(-1, {n_columns})."
+            f"{name} must be indices from 0 to {n_samples - 1}, places of rows of X, got "
+            f"{values.min()} to {values.max()}."
         )
-    rows = values.astype(np.int64)
-    same = same_pairs(rows)
+    same = same_pairs(values)
     if np.any(same):
         row = int(np.argmax(same))
-        raise ValueError(f"{name} must name {what}; row {row} is {rows[row].tolist()}.")
-    return rows
+        raise ValueError(f"{name} must name {what}; row {row} is {values[row].tolist()}.")
+    return values
 
 
-def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
+def as_indices(values: Any, name: str, n_columns: int) -> np.ndarray:
+    """Return integers as int64, in any shape."""
+    refuse_masked(values, name)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must have rows of {n_columns} integers each.") from error
+    # Integers of pandas are objects.
+    values = np.asarray(values.tolist()) if values.dtype == object else values
+    if values.dtype.kind not in "iu" and values.size:
+        raise TypeError(f"{name} must be integers, got dtype {values.dtype}.")
+    return values.astype(np.int64)
+
+
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """Return finite numbers in double precision, in any shape, also none."""
+    refuse_masked(values, name)
+    return check_array(
+        values, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name=name,
+        ensure_min_samples=0,
+    )  # fmt: skip
+
+
+def same_pairs(rows: np.ndarray) -> np.ndarray:
+    """Where a row compares a pair with itself or names a pair of one object."""
+    if rows.shape[1] == 2:
+        return rows[:, 0] == rows[:, 1]
+    if rows.shape[1] == 3:
+        i, j, k = rows.T
+        return (i == j) | (i == k) | (j == k)
+    i, j, l, k = rows.T
+    return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
+
+
+def _check_bounds(name: str, values: Any, n_pairs: int) -> np.ndarray:
     """Bounds of squared distances, one for each pair."""
     if values is None and n_pairs == 0:
         return np.empty(0)
-    numbers = as_floats(values, "iuf")
-    if numbers is None or numbers.shape not in ((), (n_pairs,)):
+    numbers = as_numbers(values, name)
+    if numbers.shape not in ((), (n_pairs,)):
         raise ValueError(f"{name} must be a number or one number for each of its {n_pairs} pairs.")
     _check_range(name, numbers, "")
     return np.broadcast_to(numbers, n_pairs)

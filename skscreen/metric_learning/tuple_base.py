@@ -5,18 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import (
-    as_indices,
-    is_missing,
-    label_array,
-    listed_rows,
-    refuse_masked,
-    same_pairs,
-    sound,
-)
+from skscreen.core.checks import as_labels, check_samples, is_missing, refuse_masked
 from skscreen.core.sklearn_private import check_feature_names
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget
@@ -24,7 +15,7 @@ from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tu
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.supervision import AS_INTEGERS, check_weights
+from skscreen.metric_learning.supervision import check_weights_in_range, same_pairs
 
 # Parameters of `ScreenedRTLM` that belong to labels, to its papers, or to large data; all others
 # are passed on.
@@ -99,7 +90,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
             X = self._look_up("X", np.asarray(X))
         elif hasattr(self, "feature_names_in_"):
             check_feature_names(self, X, reset=False)
-        X = check_array(sound(X), dtype=FLOATS, input_name="X")
+        X = check_samples(X, dtype=FLOATS)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
         return mapped(X, self.components_)
@@ -113,15 +104,14 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _vectors(self, name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
+    def _vectors(self, name: str, tuples: Any, size: int, n_features: int) -> np.ndarray:
         """Return tuples of vectors (m, size, d), looked up where they are names."""
-        tuples = listed_rows(tuples)
         if np.ndim(tuples) != 2:
             return check_tuples(name, tuples, size, n_features)
         names, rows = self._rows(name, tuples, size)
         return self._look_up(name, names)[rows]
 
-    def _rows(self, name: str, tuples, size: int) -> tuple[np.ndarray, np.ndarray]:
+    def _rows(self, name: str, tuples: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the names that occur in tuples of names, and the tuples as indices of those."""
         if self.preprocessor_ is None:
             raise ValueError(
@@ -130,28 +120,27 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
                 f"{type(self).__name__}."
             )
         refuse_masked(tuples, name)
-        tuples = as_indices(tuples)
+        tuples = np.asarray(tuples)
         cells = tuples.tolist() if tuples.dtype == object else []
         lacking = [k for k, row in enumerate(cells) if any(map(is_missing, row))]
         if lacking:
             raise ValueError(
-                f"{name} must name a sample in each cell, but row {lacking[0]} lacks one: leave "
-                "such rows out."
+                f"{name} must name a sample in each cell, but row {lacking[0]} lacks one."
             )
         if tuples.shape[1] != size or len(tuples) == 0:
             raise ValueError(
                 f"{name} must have shape (n_{name} >= 1, {size}), or (n_{name}, {size}, "
                 f"n_features), got {tuples.shape}."
             )
+        # Integers and strings of pandas are objects.
+        tuples = np.asarray(cells) if cells else tuples
         names, rows = np.unique(tuples, return_inverse=True)
         return names, rows.reshape(tuples.shape)
 
     def _look_up(self, name: str, names: np.ndarray) -> np.ndarray:
         """Return the samples of some names."""
         if callable(self.preprocessor_):
-            X = check_array(
-                self.preprocessor_(names), dtype=FLOATS, input_name="of the preprocessor"
-            )
+            X = check_samples(self.preprocessor_(names), "of the preprocessor", dtype=FLOATS)
             if len(X) != len(names):
                 raise ValueError(
                     f"preprocessor must return a sample for each name, got {len(X)} for "
@@ -159,12 +148,10 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
                 )
             return X
         n = len(self.preprocessor_)
-        if not np.issubdtype(names.dtype, np.integer):
-            advice = "For names pass a function, preprocessor=lambda names: table.loc[names]."
-            if names.dtype.kind == "f":
-                advice = AS_INTEGERS
+        if names.dtype.kind not in "iu":
             raise TypeError(
-                f"{name} must be integers or vectors, got dtype {names.dtype}. {advice}"
+                f"{name} must be integers or vectors, got dtype {names.dtype}; for names the "
+                "preprocessor must be a function."
             )
         if names.min() < 0 or names.max() >= n:
             raise ValueError(
@@ -237,9 +224,8 @@ def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.nd
         )
     if given is not None and not callable(given):
         check_feature_names(model, given, reset=True)
-        given = check_array(sound(given, "preprocessor"), dtype=FLOATS, input_name="preprocessor")
+        given = check_samples(given, "preprocessor", dtype=FLOATS)
     model.preprocessor_ = given
-    tuples = listed_rows(tuples)
     if np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
         same = same_pairs(rows)
@@ -276,7 +262,7 @@ def fit_comparisons(
     turned = (answers == -1)[:, None]
     near, far = np.where(turned, far, near), np.where(turned, near, far)
     if weights is not None:
-        weights = check_weights("sample_weight", weights, len(rows), model._name)
+        weights = check_weights_in_range(weights, len(rows))
     if model._size == 3:
         # Turned round, (i, j, l) is (i, l, j).
         triplets = np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))
@@ -292,34 +278,15 @@ def check_answers(y: Any, n_tuples: int, tuples: str, name: str = "y") -> np.nda
     """Return labels of tuples: 1 and -1."""
     if y is None:
         return np.ones(n_tuples, dtype=int)
-    refuse_masked(y, name)
-    y = column_or_1d(label_array(y))
+    y = as_labels(y, name)
     if len(y) != n_tuples:
         raise ValueError(
             f"{name} must have a label for each of the {n_tuples} {tuples}, got {len(y)}."
         )
-    if not np.all(np.isin(y, (-1, 1))):
+    wrong = ~np.isin(y, (-1, 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must be 1 or -1 for each of the {tuples}, got {_codes_of_answers(y, name)}."
+            f"{name} must be 1 or -1 for each of the {tuples}, got {y.tolist()[row]!r} at {row}."
         )
     return y.astype(int)
-
-
-def _codes_of_answers(y: np.ndarray, name: str) -> str:
-    """Return other labels than 1 and -1, and what to pass if they mean these."""
-    codes = y.tolist()
-    lacking = [k for k, code in enumerate(codes) if is_missing(code)]
-    if lacking:
-        return f"{codes[lacking[0]]!r} at position {lacking[0]}: leave tuples without a label out"
-    if np.all(np.isin(y, (0, 1))):
-        return f"{np.unique(y)}: pass np.where({name}, 1, -1)"
-    found = list(dict.fromkeys(codes))
-    if set(found) <= {"1", "-1"}:
-        return f"{found}: pass np.asarray({name}, dtype=int)"
-    if len(found) == 2:
-        one, other = found
-        return (
-            f"{found}: pass np.where(np.asarray({name}) == {one!r}, 1, -1) if {one!r} means 1, "
-            f"with {other!r} if that does"
-        )
-    return f"{found[:5]}"

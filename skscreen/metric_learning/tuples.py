@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.metric_learning.parameters import Supervision
-from skscreen.metric_learning.supervision import check_weights
+from skscreen.metric_learning.supervision import check_weights_in_range
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
     ComparisonsClassifier,
@@ -175,7 +175,7 @@ class RTLMPairsClassifier(TuplesClassifier):
             )
         weights = sample_weight
         if weights is not None:
-            weights = check_weights("sample_weight", weights, len(rows), "pairs")
+            weights = check_weights_in_range(weights, len(rows))
         learn_metric(self, X, _comparisons(rows, y == 1, bounds, weights))
         return self.calibrate_threshold(pairs, y, **calibration)
 

@@ -455,14 +455,14 @@ def test_wrong_tuples_are_named(kind):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             known.fit(tuples, y)
-    for given, advice in ((rows / 2.0, "cells are missing"), (rows.astype(str), "=lambda")):
-        with pytest.raises(TypeError, match=f"{name} must be integers or vectors.*{advice}"):
+    for given in (rows / 2.0, rows.astype(str)):
+        with pytest.raises(TypeError, match=f"{name} must be integers or vectors"):
             known.fit(given, y)
     with pytest.raises(ValueError, match="preprocessor must return a sample for each name"):
         kind(preprocessor=lambda names: X[:3]).fit(rows, y)
     with pytest.raises(ValueError, match="'preprocessor' parameter"):
         kind(preprocessor="X").fit(rows, y)
-    with pytest.raises(ValueError, match=r"y must be 1 or -1 for .*: pass np.where\(y, 1, -1\)\."):
+    with pytest.raises(ValueError, match=r"^y must be 1 or -1"):
         known.fit(rows, np.arange(len(y)) % 2)
     with pytest.raises(ValueError, match=f"y must have a label for each of the {len(y)} {name}"):
         known.fit(rows, y[1:])
@@ -494,7 +494,7 @@ def test_what_stands_in_the_place_of_samples_names_and_answers():
 
     model = RTLMPairsClassifier(preprocessor=look_up).fit(pairs, y)
     assert model.score(pairs, y.astype(object)) == model.score(pairs, y)
-    with pytest.raises(ValueError, match=r"pass np.where\(y, 1, -1\)"):
+    with pytest.raises(ValueError, match=r"^y must be 1 or -1"):
         model.score(pairs, y > 0)
     for missing in (None, np.nan, pd.NA):
         table = pd.DataFrame(pairs.astype(object))

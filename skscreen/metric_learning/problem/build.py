@@ -27,13 +27,10 @@ from skscreen.metric_learning.problem.samples import (
 Basis: TypeAlias = np.ndarray | sparse.csr_array | None
 
 
-def build(
-    X: np.ndarray, parameters: Parameters, supervision: Supervision,
-    names: np.ndarray | None = None,
-) -> Problem:  # fmt: skip
-    """Return the problem of samples (n, d), in double or single precision, of named features."""
+def build(X: np.ndarray, parameters: Parameters, supervision: Supervision) -> Problem:
+    """Return the problem of samples (n, d), in double or single precision."""
     check_components(parameters.n_components, X.shape[1])
-    samples = read_samples(X, parameters.linear_term, parameters.diagonal, names)
+    samples = read_samples(X, parameters.linear_term, parameters.diagonal)
     samples = without_constant_features(samples)
     compared = compare(samples, parameters, supervision)
     geometry, basis = _in_coordinates(samples, compared, parameters.diagonal)

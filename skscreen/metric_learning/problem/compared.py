@@ -17,7 +17,7 @@ from skscreen.metric_learning.problem.triplets import (
     locality_order,
     triplets_from_labels,
 )
-from skscreen.metric_learning.supervision import check_lists, check_sample_weight, class_codes
+from skscreen.metric_learning.supervision import check_lists, check_weights_in_range, class_codes
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def read_labels(samples: Samples, parameters: Parameters, supervision: Supervisi
         )
     weights, used, X = None, None, samples.given
     if supervision.sample_weight is not None:
-        weights = check_sample_weight(supervision.sample_weight, X)
+        weights = check_weights_in_range(supervision.sample_weight, len(X))
         used = weights > 0.0
         weights = None if np.all(weights[used] == 1.0) else weights
     codes = class_codes(X, supervision.y, parameters.unlabelled, used)

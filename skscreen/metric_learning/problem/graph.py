@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skscreen.core.inputs import sound
+from skscreen.core.checks import check_samples
 from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.triplets import anchored, check_pairs
 
@@ -20,19 +20,11 @@ def read_graph(neighbors: Any, X: np.ndarray) -> sparse.csr_array:
             "neighbors must be, or make, a sparse matrix of the distances to the neighbours of "
             f"each sample, of shape ({len(X)}, {len(X)}), got {got}."
         )
-    graph = sound(graph, "neighbors")
     # A conversion may add up what is stored for the same place.
-    stored, graph = graph.nnz, sparse.csr_array(graph)
-    if graph.data.dtype.kind not in "biuf":
-        raise ValueError("neighbors must hold numbers: distances.")
+    stored = graph.nnz
+    graph = sparse.csr_array(check_samples(graph, "neighbors", accept_sparse="csr"))
     if graph.data.min(initial=0) < 0:
         raise ValueError("neighbors must hold distances, none below 0.")
-    own = graph.diagonal()
-    if np.all(own > 0) and np.all(own >= graph.max(axis=1).toarray()):
-        raise ValueError(
-            "neighbors must hold distances, but each sample is farthest from itself: of "
-            "similarities pass what falls with them, -np.log(graph.data) for instance."
-        )
     once = graph.copy()
     once.sum_duplicates()
     if once.nnz < stored:

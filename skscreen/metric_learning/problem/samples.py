@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import as_floats, in_order, refuse_masked
 from skscreen.core.memory import check_memory
 from skscreen.fitting.warning import warn_user
+from skscreen.metric_learning.supervision import as_numbers
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,9 @@ class Samples:
         return bool(C[0, 0] >= 0.0 and np.array_equal(C, C[0, 0] * np.eye(len(C))))
 
 
-def read_samples(
-    X: np.ndarray, linear_term: Any, diagonal: bool, names: np.ndarray | None
-) -> Samples:
-    """Return samples (n, d) and a parameter `linear_term` for features of these names."""
-    term = _of_features(linear_term, names)
-    C = _check_linear_term(term, X.shape[1], diagonal)
+def read_samples(X: np.ndarray, linear_term: Any, diagonal: bool) -> Samples:
+    """Return samples (n, d) and a parameter `linear_term`."""
+    C = _check_linear_term(linear_term, X.shape[1], diagonal)
     # Four copies: centred, in order, padded, and mapped in an evaluation.
     check_memory(32.0 * X.size, f"{len(X):,} samples", "Use fewer of them.")
     Z, unit = _scaled(_centred(X))
@@ -56,16 +53,6 @@ def without_constant_features(samples: Samples) -> Samples:
     return Samples(samples.given, samples.Z @ V, samples.unit, V, samples.C)
 
 
-def _of_features(term: Any, names: np.ndarray | None) -> Any:
-    """Return a term whose rows, and columns, are called as the features, in their order."""
-    refuse_masked(term, "linear_term")
-    if names is None or not hasattr(term, "loc"):
-        return term
-    labels = names.tolist()
-    term = in_order(term, labels, "linear_term")
-    return term[labels] if set(getattr(term, "columns", ())) == set(labels) else term
-
-
 def _check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray | None:
     """Return C of shape (d, d), or (d,) for a diagonal metric; None for none."""
     if term is None:
@@ -79,10 +66,9 @@ def _check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray
         if term != "trace":
             raise ValueError(f"{expected}, got {term!r}.")
         return np.ones(d) if diagonal else np.eye(d)
-    C = as_floats(term, "iuf")
-    if C is None or not (C.shape == (d, d) or (diagonal and C.shape == (d,))):
-        got = "no numbers" if C is None else f"shape {C.shape}"
-        raise ValueError(f"{expected}, got {got}.")
+    C = as_numbers(term, "linear_term")
+    if not (C.shape == (d, d) or (diagonal and C.shape == (d,))):
+        raise ValueError(f"{expected}, got shape {C.shape}.")
     outside = ~(np.abs(C) <= LARGEST)
     if outside.any():
         place = np.argwhere(outside)[0].tolist()

@@ -115,7 +115,7 @@ def screen_triplets(
     samples = checked_samples(model, X)
     parameters = Parameters.of(model)
     names = feature_names(model)
-    problem = build(samples, parameters, Supervision(y, triplets=triplets), names)
+    problem = build(samples, parameters, Supervision(y, triplets=triplets))
     warn_if_absolute(lam, model.relative_lam)
     value = chosen_lam(lam, model.relative_lam, problem)
     known_lam = value

@@ -74,9 +74,8 @@ def test_wrong_graphs_are_refused():
     for wrong, message in (
         (GRAPH[:9], r"shape \(178, 178\), got shape \(9, 178\)"),
         (StandardScaler(), "got ndarray"),
-        (sparse.csr_array(GRAPH * np.nan), "Input neighbors contains NaN in row 0"),
+        (sparse.csr_array(GRAPH * np.nan), "Input neighbors contains NaN"),
         (-1.0 * GRAPH, "must hold distances, none below 0"),
-        (sparse.csr_array(np.exp(-GRAPH.toarray())), "each sample is farthest from itself"),
         (GRAPH > 0.0, "all are True, and 5 nearest ones cannot be told"),
         (sparse.csc_array(kneighbors_graph(X, 30)), "make the graph with mode='distance'"),
         (sparse.csr_array((178, 178)), "neighbors must contain, for some sample, neighbours"),
