@@ -39,12 +39,17 @@ OTHER_SHAPES = {
 }  # fmt: skip
 
 FEATURES = "the check passes features, which are no indices of objects"
+LABELS = "the check passes labels 0 and 1, which say nothing about answers"
 PER_OBJECT = "transform returns the points of the objects, not a row for each answer"
 FAILURES_OF_EMBEDDINGS = {
     "check_methods_sample_order_invariance": PER_OBJECT,
     "check_methods_subset_invariance": PER_OBJECT,
     "check_n_features_in_after_fitting": "predict takes triplets and quadruplets after either",
     "check_sample_weight_equivalence_on_dense_data": FEATURES,
+    "check_transformer_data_not_an_array": LABELS,
+    "check_transformer_general": LABELS,
+    "check_transformer_n_iter": LABELS,
+    "check_transformer_preserve_dtypes": LABELS,
     "check_sample_weight_equivalence_on_sparse_data": FEATURES,
     "check_sample_weights_not_overwritten": FEATURES,
     "check_sample_weights_pandas_series": FEATURES,

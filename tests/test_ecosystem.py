@@ -104,7 +104,7 @@ def test_embeddings_inside_the_tools():
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(), model.transform())
     n_objects = TRIPLETS.max() + 1
-    fresh = clone(model).set_params(objects=n_objects)
+    fresh = clone(model)
     assert cross_val_score(fresh, TRIPLETS, cv=3).mean() > 0.8
     grid = {"loss": ["soe", "ste"], "n_components": [1, 2], "reg": ["auto", 0.01]}
     search = GridSearchCV(fresh, grid, cv=2).fit(TRIPLETS)

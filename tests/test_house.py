@@ -20,7 +20,7 @@ ARROWS = {
     "fitting": {"core"},
     "samples": {"_compiled", "core"},
     "metric_learning": GROUND,
-    "answers": {"core"},
+    "answers": {"core", "fitting"},
     "concepts": GROUND | {"answers"},
     "embedding": GROUND | {"answers"},
     "svm": GROUND | {"samples"},

@@ -61,7 +61,6 @@ JOBS = {
     "crf": lambda: ChainCRF().fit(SEQUENCES, LABELS),
     "kernel chain": lambda: KernelChainClassifier().fit(SEQUENCES, LABELS),
     "points": lambda: OrdinalEmbedding().fit(TRIPLETS),
-    "objects": lambda: OrdinalEmbedding(objects=10**9).fit(TRIPLETS),
     "Gram": lambda: OrdinalEmbedding(formulation="convex", loss="gnmds").fit(TRIPLETS),
     "made triplets": lambda: make_triplets(X, 1000),
 }

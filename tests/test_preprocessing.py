@@ -1,195 +1,205 @@
-"""Triplets from other kinds of answers, compared with what each answer says pair by pair."""
+"""Converters, compared with what ratings, ranks, piles and matrices say pair by pair."""
 
-from decimal import Decimal
+import warnings
 from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
+from skscreen import read_answers
+from skscreen.datasets import make_triplets
 from skscreen.preprocessing import (
-    triplets_from_mostcentral,
-    triplets_from_multiselect,
+    paired_from_levels,
+    triplets_from_matrix,
     triplets_from_oddoneout,
+    triplets_from_piles,
     triplets_from_ranking,
     triplets_from_ratings,
-    triplets_from_votes,
+    triplets_from_tensor,
 )
 
-TRIALS = np.array([[0, 1, 2, 3], [5, 6, 7, 8], [3, 9, 0, 4]])
-NAMES = np.array(list("abcdefghij"))
+RNG = np.random.default_rng(0)
+PEOPLE = np.repeat(["P1", "P2"], 10)
+PAIRS = np.array([*combinations("abcde", 2)] * 2)
+RATED = pd.DataFrame(PAIRS, columns=["one", "two"]).assign(
+    alike=RNG.integers(1, 6, size=20), who=PEOPLE, sure=RNG.integers(1, 3, size=20)
+)
+COLUMNS = ["one", "two"]
 
 
-def sorted_rows(triplets):
-    return sorted(map(tuple, np.asarray(triplets).tolist()))
+def said(answers):
+    return sorted(map(tuple, answers.objects[answers.rows].tolist()))
 
 
-@pytest.mark.parametrize("y", [None, [0, 2, 3]])
-@pytest.mark.parametrize("width", [3, 4])
-def test_odd_one_out_and_most_central(y, width):
-    trials = TRIALS[:, :width]
-    y = None if y is None else np.minimum(y, width - 1)
-    odd, central = [], []
-    for trial, column in zip(trials.tolist(), [0, 0, 0] if y is None else y, strict=True):
-        chosen = trial.pop(column)
-        for i, j in permutations(trial, 2):
-            odd.append((i, j, chosen))
-            central.append((i, chosen, j))
-    assert sorted_rows(triplets_from_oddoneout(trials, y)) == sorted(odd)
-    assert sorted_rows(triplets_from_mostcentral(trials, y)) == sorted(central)
+def compared(table=RATED, sign=1):
+    """All pairs of ratings of a participant that differ, the more alike one first."""
+    for one, two in permutations(table.to_dict("records"), 2):
+        if one["who"] == two["who"] and sign * one["alike"] > sign * two["alike"]:
+            yield one, two
 
 
-@pytest.mark.parametrize("function", [triplets_from_oddoneout, triplets_from_mostcentral])
-def test_choices_by_name(function):
-    columns = [1, 2, 0]
-    expected = NAMES[function(TRIALS, columns)].tolist()
-    words = NAMES[TRIALS]
-    chosen = words[np.arange(3), columns]
-    for X in (words, words.tolist(), pd.DataFrame(words, columns=list("wxyz"))):
-        assert function(X, columns).tolist() == expected
-        assert function(X, chosen).tolist() == expected
-        assert function(X, pd.Series(chosen, index=[7, 8, 9])).tolist() == expected
+@pytest.mark.parametrize("dissimilarity", [False, True])
+def test_ratings_with_an_object_in_common_are_triplets(dissimilarity):
+    expected, n = [], 0
+    for one, two in compared(sign=-1 if dissimilarity else 1):
+        n += 1
+        for i in {one["one"], one["two"]} & {two["one"], two["two"]}:
+            j, k = ({x["one"], x["two"]} - {i} for x in (one, two))
+            expected.append((i, *j, *k))
+    options = {"groups": "who", "dissimilarity": dissimilarity}
+    with pytest.warns(UserWarning, match=f"{len(expected)} of {n} comparisons"):
+        answers = triplets_from_ratings(RATED, COLUMNS, "alike", **options)
+    assert said(answers) == sorted(expected)
+    # Those of a participant and a first object are one trial.
+    heads = answers.objects[answers.rows[:, 0]]
+    for trial in range(len(answers)):
+        assert len(set(heads[answers.trials == trial])) == 1
+    assert set(answers.groups.tolist()) == {"P1", "P2"} and len(answers.groups) == len(answers)
 
 
-def test_the_triplets_of_a_trial_are_next_to_each_other():
-    for function in (triplets_from_oddoneout, triplets_from_mostcentral):
-        triplets = function(TRIALS)
-        trial = np.repeat(range(3), len(triplets) // 3)
-        for row, objects in zip(triplets, TRIALS[trial], strict=True):
-            assert set(row) <= set(objects)
+def test_quadruplets_keep_all_comparisons():
+    expected = sorted((a["one"], a["two"], b["one"], b["two"]) for a, b in compared())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answers = triplets_from_ratings(RATED, COLUMNS, "alike", groups="who", kind="quadruplets")
+    assert said(answers) == expected
+    assert answers.kind == "quadruplets" and len(answers) == 2
+    assert answers.groups.tolist() == ["P1", "P2"]
 
 
-@pytest.mark.parametrize("is_ranked", [False, True])
-@pytest.mark.parametrize("columns", [None, [[2, 1], [1, 3], [3, 2]]])
-def test_selections(columns, is_ranked):
-    expected = []
-    for row, chosen in zip(TRIALS.tolist(), columns or [[1, 2]] * 3, strict=True):
-        picked = [row[c] for c in chosen]
-        others = [o for o in row[1:] if o not in picked]
-        expected += [(row[0], j, k) for j in picked for k in others]
-        if is_ranked:
-            expected += [(row[0], *pair) for pair in combinations(picked, 2)]
-    select = 2 if columns is None else columns
-    assert sorted_rows(triplets_from_multiselect(TRIALS, select, is_ranked)) == sorted(expected)
-
-
-def test_selections_in_columns_of_lists():
-    chosen = [[2, 1], [1, 3], [3, 2]]
-    expected = triplets_from_multiselect(TRIALS, chosen).tolist()
-    makers = [pd.Series, pytest.importorskip("polars").Series, pytest.importorskip("pyarrow").array]
-    for make in makers:
-        assert triplets_from_multiselect(TRIALS, make(chosen)).tolist() == expected
-
-
-def test_rankings():
-    expected = [(row[0], *pair) for row in TRIALS.tolist() for pair in combinations(row[1:], 2)]
-    assert sorted_rows(triplets_from_ranking(TRIALS)) == sorted(expected)
-    assert sorted_rows(triplets_from_ranking(TRIALS, [[1, 2, 3]] * 3)) == sorted(expected)
-    # Ties and what was not ranked say nothing.
-    some = triplets_from_ranking(NAMES[TRIALS[:1]], [[2.0, 1.0, 2.0]])
-    assert sorted_rows(some) == [("a", "c", "b"), ("a", "c", "d")]
-    assert sorted_rows(triplets_from_ranking(TRIALS[:1], [[np.nan, 2, 1]])) == [(0, 3, 2)]
-    assert triplets_from_ranking(TRIALS, np.zeros((3, 3))).shape == (0, 3)
+@pytest.mark.filterwarnings("ignore:.*comparisons are used")
+def test_weights_missing_ratings_and_objects():
+    table = RATED.assign(alike=RATED.alike.astype(object))
+    table.loc[[0, 13], "alike"] = ["?", None]
+    answers = triplets_from_ratings(table, COLUMNS, "alike", groups="who", weights="sure",
+                                    missing=["?", None], objects=list("zedcba"))  # fmt: skip
+    plain = triplets_from_ratings(RATED.drop([0, 13]), COLUMNS, "alike", groups="who")
+    assert said(answers) == said(plain) and {0, 13} <= set(answers.left_out.tolist())
+    assert answers.objects.tolist() == list("zedcba")
+    assert set(answers.weights.tolist()) <= {1.0, 2.0, 4.0} and plain.weights is None
+    with pytest.raises(ValueError, match=r"^ratings is empty in row 13"):
+        triplets_from_ratings(table, COLUMNS, "alike", missing=["?"])
+    with pytest.raises(ValueError, match=r"^ratings must hold finite numbers, got '\?' in row 0"):
+        triplets_from_ratings(table, COLUMNS, "alike", missing=[None])
+    with pytest.raises(ValueError, match=r"^objects has no 'e'"):
+        triplets_from_ratings(RATED, COLUMNS, "alike", objects=list("abcd"))
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("error", "match", "options"),
     [
-        (lambda: triplets_from_oddoneout([[0, 1]]), "X must have .* at least 3 objects"),
-        (
-            lambda: triplets_from_oddoneout(TRIALS, [0, 1]),
-            "y must have one response or choice for each of the 3",
-        ),
-        (
-            lambda: triplets_from_oddoneout(TRIALS, [0, 1, 4]),
-            "y must hold columns of X that can be chosen, 0, 1, 2, 3",
-        ),
-        (lambda: triplets_from_oddoneout(TRIALS, [0.5, 1, 2]), "y must hold columns"),
-        (lambda: triplets_from_oddoneout(NAMES[TRIALS], ["a", "b", "a"]), "y must name .* row 1"),
-        (lambda: triplets_from_oddoneout([["a", "a", "b"]], ["a"]), "y must name one"),
-        (lambda: triplets_from_mostcentral([["a", None, "b"]]), "X has a missing answer"),
-        (lambda: triplets_from_multiselect(TRIALS, 4), "select must be from 1 to 3, got 4"),
-        (lambda: triplets_from_multiselect(TRIALS, [[0], [1], [2]]), "select must .* from"),
-        (lambda: triplets_from_multiselect(TRIALS, [[1, 1]] * 3), "select must not name a column"),
-        (lambda: triplets_from_multiselect([[0, 1]], 1), "X must have a row for each trial"),
-        (lambda: triplets_from_ranking(TRIALS, [[1, 2]] * 3), r"ranks must have shape \(3, 3\)"),
-        (lambda: triplets_from_ranking(TRIALS, "abc"), "ranks must hold numbers"),
-        (lambda: triplets_from_votes(TRIALS, np.zeros((3, 4))), "at least one of the votes"),
+        (ValueError, "^kind must", {"kind": "pairs"}),
+        (TypeError, "^dissimilarity must", {"dissimilarity": 1}),
+        (TypeError, "columns must say", {"columns": None}),
+        (ValueError, "^columns of ratings must be 2", {"columns": ["one"]}),
+        (ValueError, "^ratings must name", {"ratings": "rating"}),
+        (ValueError, "^ratings must hold finite", {"ratings": np.full(20, np.inf)}),
+        (ValueError, "no two values that differ", {"ratings": np.ones(20)}),
     ],
 )
-def test_wrong_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_wrong_ratings_are_named(error, match, options):
+    with pytest.raises(error, match=match):
+        triplets_from_ratings(RATED, **{"columns": COLUMNS, "ratings": "alike", **options})
 
 
-@pytest.mark.parametrize("code", [-1, -99, 99, 999])
-def test_codes_of_missing_answers_are_no_ranks(code):
-    ranks = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]])
-    expected = triplets_from_ranking(TRIALS, ranks).tolist()
-    assert triplets_from_ranking(TRIALS, ranks - 1.0).tolist() == expected
-    assert triplets_from_ranking(TRIALS, ranks - 2.0).tolist() == expected
-    ranks[1, 2] = code
-    pairs = TRIALS[:, :2].repeat(3, axis=0)
-    for call in (lambda r: triplets_from_ranking(TRIALS, r),
-                 lambda r: triplets_from_ratings(pairs, r.ravel())):  # fmt: skip
-        with pytest.raises(ValueError, match=f"has {code} in row .* pass ra(nks|tings) \\+ 1"):
-            call(ranks)
-        call(ranks + 1)
+def test_rankings_by_hand():
+    trials = [["q", "a", "b", "c"], ["r", "c", "a", None]]
+    expected = [("q", "a", "b"), ("q", "a", "c"), ("q", "b", "c"), ("r", "c", "a")]
+    answers = triplets_from_ranking(trials, groups=["P1", "P2"])
+    assert said(answers) == expected
+    assert answers.trials.tolist() == [0, 0, 0, 1] and answers.groups.tolist() == ["P1", "P2"]
+    ranks = np.array([[2, 1, 1], [1, 2, 0]])
+    by_rank = triplets_from_ranking(trials, ranks=list(ranks.T), weights=[2.0, 1.0])
+    assert said(by_rank) == [("q", "b", "a"), ("q", "c", "a"), ("r", "c", "a")]
+    assert by_rank.weights.tolist() == [2, 2, 1]
+    some = triplets_from_ranking(trials, ranks=[[2, 1], [None, 2], [1, 0]], missing=[None])
+    assert said(some) == [("q", "c", "a"), ("r", "c", "a")]
+    for wrong, match in ((["x"] * 2, "^ranks must be 3"), (["x"] * 3, "^ranks must name")):
+        with pytest.raises(ValueError, match=match):
+            triplets_from_ranking(trials, ranks=wrong)
+    with pytest.raises(ValueError, match=r"^ranks must hold finite numbers, got 'no' in row 1"):
+        triplets_from_ranking(trials, ranks=[[2, "no"], [1, 2], [1, 0]])
 
 
-def test_what_holds_no_numbers_or_objects_is_named():
-    with pytest.raises(ValueError, match=r"ranks must hold numbers, .* triplets_from_multiselect"):
-        triplets_from_ranking(TRIALS, np.eye(3, dtype=bool))
-    with pytest.raises(ValueError, match="votes must hold numbers, 0 where there is none"):
-        triplets_from_votes(TRIALS, np.where(np.eye(3, 4) > 0, np.nan, 1.0))
-    with pytest.raises(ValueError, match="got 'NA' in row 1, column 1"):
-        triplets_from_ratings([["a", "b"], ["a", "NA"]], [1, 2])
+def test_piles_say_which_pairs_are_together():
+    table = pd.DataFrame(
+        {"who": list("AAAABBB"), "what": list("abcdabc"), "pile": [1, 1, 2, 2, 1, 2, 2]}
+    )
+    answers = triplets_from_piles(table, ["what"], "pile", groups="who")
+    expected = [(i, j, k) for i, j, rest in (("a", "b", "cd"), ("b", "a", "cd"), ("c", "d", "ab"),
+                ("d", "c", "ab"), ("b", "c", "a"), ("c", "b", "a")) for k in rest]  # fmt: skip
+    assert said(answers) == sorted(expected)
+    four = triplets_from_piles(table, ["what"], "pile", groups="who", kind="quadruplets")
+    assert len(four.rows) == 2 * 4 + 1 * 2
+    with pytest.raises(ValueError, match=r"^table has the object 'a' in two piles"):
+        triplets_from_piles(table, ["what"], "pile")
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_each_row_of_a_matrix_is_compared(symmetric):
+    M = RNG.integers(0, 50, size=(6, 6)).astype(float)
+    M = M + M.T if symmetric else M
+    M[2, 4] = np.nan
+    expected = sorted((i, j, k) for i, j, k in permutations(range(6), 3) if M[i, j] > M[i, k])
+    answers = triplets_from_matrix(M)
+    assert said(answers) == expected and len(answers) == 6
+    assert said(triplets_from_matrix(-M, dissimilarity=True)) == expected
+    frame = pd.DataFrame(M, index=list("abcdef"), columns=list("abcdef"))
+    assert triplets_from_matrix(frame).objects.tolist() == list("abcdef")
+    assert triplets_from_matrix(M, objects=list("fedcba")).objects.tolist() == list("fedcba")
+    with pytest.raises(ValueError, match=r"^matrix must be square"):
+        triplets_from_matrix(M[:4])
+    with pytest.raises(ValueError, match=r"^objects must be 6"):
+        triplets_from_matrix(M, objects=list("abc"))
+
+
+class COO:
+    """As the package `sparse` has it."""
+
+    def __init__(self, dense):
+        self.coords, self.shape = np.array(np.nonzero(dense)), dense.shape
+        self.data, self.ndim = dense[np.nonzero(dense)], dense.ndim
 
 
 @pytest.mark.parametrize(
-    ("select", "call"),
+    "make",
     [
-        (["b,c", "c,d"], r"cell\.split\(','\)"),
-        (['["b", "c"]', '["c", "d"]'], r"json\.loads\(cell\)"),
-        ([[True, True, False], [False, True, True]], "by columns, numpy.array"),
-        ([[1, 1, 0], [0, 1, 1]], "by columns, numpy.array"),
+        COO,
+        lambda dense: sparse.csr_array(dense.reshape(3, 9)),
+        lambda dense: sparse.csc_matrix(dense.reshape(9, 3)),
     ],
 )
-def test_chosen_objects_in_other_forms_are_named_with_the_call(select, call):
-    with pytest.raises(ValueError, match=rf"select must hold .*{call}"):
-        triplets_from_multiselect([list("abcd"), list("abcd")], select)
+def test_tensors_of_counts(make):
+    counts = np.zeros((3, 3, 3))
+    counts[0, 1, 2], counts[1, 0, 2], counts[2, 0, 1] = 2.0, -1.0, 1.0
+    answers = triplets_from_tensor(make(counts), objects=list("abc"))
+    assert said(answers) == [("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b")]
+    assert answers.weights.tolist() == [2, 1, 1]
+    made = make_triplets(np.arange(3.0)[:, None], 50, result_format="tensor-count", random_state=0)
+    assert triplets_from_tensor(made).weights.sum() == np.abs(made).sum()
+    with pytest.raises(ValueError, match=r"^tensor must hold at least"):
+        triplets_from_tensor(make(0.0 * counts))
+    with pytest.raises(ValueError, match=r"^tensor must have shape"):
+        triplets_from_tensor(sparse.eye_array(2, 9))
+    with pytest.raises(TypeError, match=r"^tensor must be"):
+        triplets_from_tensor(counts)
 
 
-def test_the_call_for_indicators_works():
-    X, select = [list("abcd"), list("abcd")], np.array([[1, 1, 0], [0, 1, 1]])
-    columns = np.array([1, 2, 3])[np.nonzero(select)[1]].reshape(len(X), -1)
-    wanted = triplets_from_multiselect(X, [["b", "c"], ["c", "d"]])
-    np.testing.assert_array_equal(triplets_from_multiselect(X, columns), wanted)
+def test_choices_of_the_odd_one_out_are_two_triplets_each():
+    odd = read_answers([["a", "b", "c"], ["d", "b", "a"]], kind="oddoneout", chosen=["a", "b"])
+    answers = triplets_from_oddoneout(odd)
+    assert said(answers) == [("a", "d", "b"), ("b", "c", "a"), ("c", "b", "a"), ("d", "a", "b")]
+    assert answers.trials.tolist() == [0, 0, 1, 1] and len(answers) == 2
+    with pytest.raises(ValueError, match=r"^answers must be of kind"):
+        triplets_from_oddoneout(answers)
+    with pytest.raises(TypeError, match=r"^answers must be"):
+        triplets_from_oddoneout([[0, 1, 2]])
 
 
-def test_ranks_that_are_no_numbers_are_named_with_the_call():
-    with pytest.raises(ValueError, match=r"ranks\.astype\(float\) does.*without ranks"):
-        triplets_from_ranking([list("abc")], [["1st", "2nd"]])
-
-
-def test_ratings_that_are_no_numbers_are_named():
-    with pytest.raises(ValueError, match=r"got Decimal\('1.5'\): leave .* as ratings.astype"):
-        triplets_from_ratings([["a", "b"], ["a", "c"]], [2, Decimal("1.5")])
-
-
-def test_sets_of_chosen_objects():
-    X, chosen = [list("abcd"), list("abcd")], [["b", "c"], ["d", "c"]]
-    wanted = {tuple(row) for row in triplets_from_multiselect(X, chosen).tolist()}
-    sets = triplets_from_multiselect(X, [set(row) for row in chosen])
-    assert {tuple(row) for row in sets.tolist()} == wanted
-    with pytest.raises(ValueError, match="select must hold lists in order if is_ranked=True"):
-        triplets_from_multiselect(X, [set(row) for row in chosen], is_ranked=True)
-
-
-def test_columns_of_ranks_named_by_words_of_one_letter():
-    X = pd.DataFrame([list("wxyz")], columns=["ref", "a", "b", "c"])
-    ranks = pd.DataFrame([[1, 2, 3]], columns=["rank_c", "rank_a", "rank_b"])
-    with pytest.raises(ValueError, match=r"Pass ranks\[\['rank_a', 'rank_b', 'rank_c'\]\]"):
-        triplets_from_ranking(X, ranks)
-    in_order = triplets_from_ranking(X, ranks[["rank_a", "rank_b", "rank_c"]])
-    np.testing.assert_array_equal(in_order, triplets_from_ranking(X, [[2, 3, 1]]))
+def test_levels_of_single_objects_are_paired():
+    table = pd.DataFrame({"lum": [1, 2, 1], "col": ["r", "g", "g"], "bright": [3, 5, 3]})
+    answers = paired_from_levels(table, [("lum", "col")], "bright")
+    assert said(answers) == [((2, "g"), (1, "g")), ((2, "g"), (1, "r"))]
+    assert answers.kind == "paired" and len(answers) == 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.support.tables import table
-from skscreen import OrdinalEmbedding, next_queries
+from skscreen import OrdinalEmbedding, next_queries, read_answers
 from skscreen.datasets import make_triplets
 from skscreen.embedding.tools.queries import STRATEGIES
 from skscreen.metrics import triplet_error
@@ -47,7 +47,7 @@ def made(strategy: str, seed: int, most: int) -> int:
     unseen = make_triplets(points, 5000, random_state=seed + 1000)
     answers = make_triplets(points, FIRST, noise=NOISE, random_state=seed)
     while True:
-        model = OrdinalEmbedding(P, objects=N, random_state=0).fit(answers)
+        model = OrdinalEmbedding(P, random_state=0).fit(read_answers(answers, objects=range(N)))
         if triplet_error(model.embedding_, unseen) <= TARGET or len(answers) >= most:
             return len(answers)
         asked = next_queries(model, BATCH, strategy, random_state=len(answers))
@@ -67,7 +67,7 @@ def replay(answers: np.ndarray, strategy: str, seed: int, sizes) -> list[float]:
     # Of a question, in the form in which it is chosen: the row of its answer.
     known = {question(row): place for place, row in enumerate(pool)}
     while True:
-        model = OrdinalEmbedding(P, objects=n, random_state=0).fit(pool[used])
+        model = OrdinalEmbedding(P, random_state=0).fit(read_answers(pool[used], objects=range(n)))
         if used.sum() >= sizes[len(errors)]:
             errors.append(triplet_error(model.embedding_, unseen))
             if len(errors) == len(sizes):

@@ -24,7 +24,7 @@ def losses(bench) -> dict:
         errors = np.zeros(len(LOSSES))
         for seed in range(bench.some(5, 1, 1)):
             train, test = split(answers, seed)
-            model = OrdinalEmbedding(p, objects=int(answers.max()) + 1, random_state=seed)
+            model = OrdinalEmbedding(p, random_state=seed)
             fits = (model.set_params(loss=loss).fit(train) for loss in LOSSES)
             errors += [(1.0 - fit.score(test)) / bench.some(5, 1, 1) for fit in fits]
         rows.append((p, name, *(f"{error:.4f}" for error in errors)))
@@ -58,7 +58,7 @@ def epochs(bench) -> dict:
                 passes.append(time.process_time() - start)
             del solver
             tracemalloc.start()
-            OrdinalEmbedding(p, loss=loss, max_iter=3, random_state=0).fit(T, n_objects=n)
+            OrdinalEmbedding(p, loss=loss, max_iter=3, random_state=0).fit(T)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             unit = 8.0 * n * p + 12.0 * len(T)

@@ -5,7 +5,7 @@ from sklearn.metrics import pairwise_distances
 
 from benchmarks.embedding.figures import precision_curves
 from benchmarks.support.tables import table
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, read_answers
 from skscreen.metrics import mean_average_precision_of, precision_at_k_of, recall_at_k_of
 
 LOSSES = ("gnmds", "ckl", "ste", "tste")
@@ -86,10 +86,9 @@ def _found(images: dict, loss: str, options: dict, share: float):
     answers = images["rows"].copy()
     flipped = np.random.default_rng(1).uniform(size=len(answers)) < share
     answers[flipped] = answers[flipped][:, [0, 2, 1]]
-    model = OrdinalEmbedding(
-        images["classes"], loss=loss, objects=len(images["learn"]), random_state=0, **options
-    )
-    model.fit(answers).fit_features(images["learn"])
+    model = OrdinalEmbedding(images["classes"], loss=loss, random_state=0, **options)
+    model.fit(read_answers(answers, objects=range(len(images["learn"]))))
+    model.fit_features(images["learn"])
     points = [model.map_features(images[which]) for which in ("ask", "learn")]
     return _judged(images, pairwise_distances(*points))
 

@@ -48,11 +48,11 @@ def made(bench: Bench) -> Iterator[Row]:
 def beside(bench: Bench, data: str, parts: list, n: int, p: int, losses) -> Iterator[Row]:
     """Yield each loss beside the same of the peer, at the means over the parts."""
     there = bench.there(PEER)
-    OrdinalEmbedding(p, objects=n, random_state=0).fit(parts[0][0][:500])
+    OrdinalEmbedding(p, random_state=0).fit(parts[0][0][:500])
     for loss in losses:
         found, theirs = [], []
         for seed, (train, test) in enumerate(parts):
-            model = OrdinalEmbedding(p, objects=n, loss=loss, random_state=seed)
+            model = OrdinalEmbedding(p, loss=loss, random_state=seed)
             seconds, _ = best_of(bench.repeats, lambda model=model, train=train: model.fit(train))
             found.append((seconds, 1.0 - model.score(test)))
             if there:

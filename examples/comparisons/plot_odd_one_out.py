@@ -11,7 +11,7 @@ Ellipses show how much the places depend on which trials were seen.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, read_answers
 from skscreen.datasets import load_eurodist, make_triplets
 from skscreen.inspection import EmbeddingDisplay
 from skscreen.metrics import triplet_error
@@ -32,7 +32,10 @@ classical = vectors[:, :-3:-1] * np.sqrt(eigenvalues[:-3:-1])
 at = dict(zip(cities.names, classical, strict=True))
 classical *= np.sign([at["Vienna"][0] - at["Lisbon"][0], at["Stockholm"][1] - at["Athens"][1]])
 
-model = OrdinalEmbedding(loss="oddoneout", objects=names, random_state=0).fit(names[shown], odd)
+answers = read_answers(
+    names[shown], kind="oddoneout", chosen=odd, response="position", objects=names
+)
+model = OrdinalEmbedding(loss="oddoneout", random_state=0).fit(answers)
 fig, ax = plt.subplots(figsize=(6.4, 5.8), layout="constrained")
 fig.suptitle("1,500 choices of the odd one out draw the map", fontweight="bold")
 EmbeddingDisplay.from_estimator(model, reference=classical, reference_name="all distances", ax=ax)
@@ -48,7 +51,7 @@ EmbeddingDisplay.from_estimator(
     ax=ax,
 )
 
-made = OrdinalEmbedding(random_state=0).fit(triplets_from_oddoneout(shown, odd))
+made = OrdinalEmbedding(random_state=0).fit(triplets_from_oddoneout(answers))
 true = make_triplets(D, 5000, metric="precomputed", random_state=1)
 for name, fitted in (("choices", model), ("triplets of the choices", made)):
     print(f"{name}: {triplet_error(fitted.embedding_, true):.1%} of true triplets wrong")

@@ -22,6 +22,10 @@ def compare(kind: str, shown: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarra
     if kind == "choices":
         return compare_several(shown, chosen[:, None], ranked=False)
     orders = _ROWS[kind]
+    if len(chosen) and (chosen == chosen[0]).all():
+        order = orders[int(chosen[0])]
+        if order == [list(range(shown.shape[1]))]:
+            return shown, np.arange(len(shown))
     each = len(next(iter(orders.values())))
     table = np.zeros((shown.shape[1], each, len(next(iter(orders.values()))[0])), dtype=np.int64)
     for option, order in orders.items():

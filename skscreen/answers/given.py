@@ -1,56 +1,47 @@
 """What an estimator is given: answers, or an array in one strict form."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
 from skscreen.answers.answers import OPPOSITE, Answers
 from skscreen.answers.read import read_answers
 from skscreen.answers.table import frame_of
-from skscreen.core.inputs import refuse_masked
-from skscreen.core.sklearn_private import check_sample_weight_of
+from skscreen.core.checks import check_samples, check_weights, refuse_masked
 
 # The odd one to the end, by its place.
 _ODD_LAST = np.array([[1, 2, 0], [0, 2, 1], [0, 1, 2]])
 
 
 class Given(NamedTuple):
-    """Answers, and the trials as the user counts them."""
+    """Answers, and the number of trials that the user counts."""
 
+    # Their `trials` are rows of an array, if one was given.
     answers: Answers
     n_trials: int
-    # (n_trials,), bool: which rows of an array hold an answer; None where all trials do.
-    kept: np.ndarray | None = None
 
     def weights(self, sample_weight: Any) -> np.ndarray | None:
         """Return the weights of rows times those of trials; None where all are one."""
         weights = self.answers.weights
-        if sample_weight is None:
-            return weights
-        given = check_sample_weight_of(
-            sample_weight, range(self.n_trials), dtype=np.float64, ensure_non_negative=True
-        )
-        if self.kept is not None:
-            given = given[self.kept]
-        given = given[self.answers.trials]
-        with np.errstate(over="ignore"):
-            weights = given if weights is None else weights * given
-        if not weights.any():
+        if sample_weight is not None:
+            given = check_weights(sample_weight, self.n_trials)[self.answers.trials]
+            with np.errstate(over="ignore"):
+                weights = given if weights is None else weights * given
+        if weights is not None and not weights.any():
             raise ValueError("sample_weight must not be zero for all answers.")
-        if not weights.sum() < np.inf:
-            raise ValueError("sample_weight must have a finite sum.")
+        if weights is not None and not weights.sum() < np.inf:
+            raise ValueError("sample_weight, and weights of answers, must have a finite sum.")
         return weights
 
     def least(self, values: np.ndarray) -> np.ndarray:
         """Return the least of some whole numbers of the rows for each trial, 0 without a row."""
-        found = np.full(len(self.answers), np.iinfo(np.int64).max)
-        np.minimum.at(found, self.answers.trials, values)
-        if self.kept is None:
-            return found
-        of_trials = np.zeros(self.n_trials, dtype=np.int64)
-        of_trials[self.kept] = found
-        return of_trials
+        trials = self.answers.trials
+        first = np.flatnonzero(np.diff(trials, prepend=-1))
+        found = np.zeros(self.n_trials, dtype=np.int64)
+        found[trials[first]] = np.minimum.reduceat(values, first)
+        return found
 
 
 def given_answers(
@@ -79,15 +70,17 @@ def given_answers(
     elif y is not None:
         rows = np.where(_signs(y, len(rows))[:, None], rows, rows[:, OPPOSITE[kind]])
     answers = read_answers(rows, kind=kind, chosen=2 if kind == "oddoneout" else None)
-    if not len(answers.left_out):
-        return Given(answers, len(rows))
-    kept = np.ones(len(rows), dtype=bool)
-    kept[answers.left_out] = False
-    return Given(answers, len(rows), kept)
+    if len(answers.left_out):
+        kept = np.setdiff1d(np.arange(len(rows)), answers.left_out)
+        answers = replace(answers, trials=kept[answers.trials])
+    return Given(answers, len(rows))
 
 
-def places_of(answers: Answers, objects: np.ndarray, name: str = "X") -> np.ndarray:
+def places_of(
+    answers: Answers, objects: np.ndarray, name: str = "X", *, strangers: bool = False
+) -> np.ndarray:
     """Return the rows of answers by places in other objects, which are matched by name."""
+    # With `strangers` unknown objects, but not all, are at -1.
     if answers.objects is objects or (
         answers.objects.dtype == objects.dtype and np.array_equal(answers.objects, objects)
     ):
@@ -95,11 +88,12 @@ def places_of(answers: Answers, objects: np.ndarray, name: str = "X") -> np.ndar
     place = {known: k for k, known in enumerate(objects.tolist())}
     table = np.array([place.get(known, -1) for known in answers.objects.tolist()], dtype=np.int32)
     rows = table[answers.rows]
-    if rows.min(initial=0) < 0:
-        row, k = np.argwhere(rows < 0)[0]
+    unknown = rows < 0
+    if unknown.any() and not (strangers and not unknown.all()):
+        row, k = np.argwhere(unknown)[0]
         raise ValueError(
             f"{name} has the object {answers.objects.tolist()[answers.rows[row, k]]!r} in trial "
-            f"{answers.trials[row]}, which is none of the {len(objects)} objects of the fit."
+            f"{answers.trials[row]}, which is none of the {len(objects)} that are known."
         )
     return rows
 
@@ -113,8 +107,7 @@ def _rows(X: Any, name: str) -> np.ndarray:
             f"{name} must be Answers or an array, got a frame: read_answers reads the columns that "
             "it is told."
         )
-    refuse_masked(X, name)
-    return check_array(X, dtype=None, input_name=name)
+    return check_samples(X, name, dtype=None)
 
 
 def _signs(y: Any, n_rows: int) -> np.ndarray:

@@ -6,8 +6,20 @@ from typing import Any
 import numpy as np
 
 from skscreen.answers.answers import OPPOSITE, Answers, array_of
+from skscreen.answers.cells import (
+    check_shown,
+    declared_columns,
+    given_names,
+    left_out_rows,
+    missing_values,
+    placed,
+    row_groups,
+    row_weights,
+    rows_without,
+    sorted_names,
+)
 from skscreen.answers.compare import compare, compare_several, options_of, says_nothing
-from skscreen.answers.table import Column, Table, is_empty
+from skscreen.answers.table import Column, Table
 
 # Columns of objects by kind; of choices three or more.
 WIDTHS = {
@@ -90,16 +102,18 @@ def read_answers(
     objects occur 1 ('coffee') to 2 ('soap') times
     """
     source = Table(table)
-    labels = _labels(source, columns, kind)
+    if not isinstance(kind, str) or kind not in WIDTHS:
+        raise ValueError(f"kind must be one of {list(WIDTHS)}, got {kind!r}.")
+    labels = declared_columns(source, columns, WIDTHS[kind], f"kind={kind!r}")
     options = options_of(kind, len(labels))
     _check_declaration(kind, chosen, response, asked, ranked)
-    skip = _values_of(missing)
-    cells = [source.column(label, "columns") for label in labels]
-    shown, names = _shown(cells)
+    skip = missing_values(missing)
+    shown, names = source.objects(labels)
     out = says_nothing(kind, shown)
     if chosen is None:
-        for label, cell in zip(labels, cells, strict=True):
-            out |= _left_out(cell, skip, out, f"column {label!r}")
+        if None not in skip:
+            check_shown(shown, labels, out)
+        out |= rows_without(shown, names, skip, out)
         votes, picks = None, [np.full(source.n_rows, options[0])]
     elif isinstance(response, str) and response == "count":
         columns_of_votes = _several(chosen, source, len(options))
@@ -108,7 +122,7 @@ def read_answers(
         votes, several = None, _several(chosen, source) if kind == "choices" else [chosen]
         said = [source.given(one, "chosen") for one in several]
         for column in said:
-            out |= _left_out(column, skip, out, "chosen")
+            out |= left_out_rows(column, skip, out, "chosen")
         codes = None if isinstance(response, str) else _codes(response, labels, options)
         picks = [_picks(one, response, codes, shown, names, options, labels, out) for one in said]
     if out.all():
@@ -117,10 +131,10 @@ def read_answers(
             "an object is shown twice."
         )
     if chosen is not None:
-        _check_shown(cells, labels, out, 1 if kind == "choices" else len(labels))
+        check_shown(shown[:, : 1 if kind == "choices" else len(labels)], labels, out)
     if objects is not None:
-        known = _given_names(objects)
-        shown, names = _placed(shown, names, known, out), known
+        known = given_names(objects)
+        shown, names = placed(shown, names, known, out), known
     kept = np.flatnonzero(~out)
     if votes is None:
         rows, of = _compared(kind, shown[kept], [pick[kept] for pick in picks], ranked, kept)
@@ -131,14 +145,14 @@ def read_answers(
     if asked == "different":
         rows = rows[:, OPPOSITE["triplets" if rows.shape[1] == 3 else "quadruplets"]]
     if weights is not None:
-        given = _weights(source.given(weights, "weights"), out)[of]
+        given = row_weights(source.given(weights, "weights"), out)[of]
         weight = given if weight is None else weight * given
     if weight is not None and not weight.all():
         rows, of, weight = (part[weight > 0.0] for part in (rows, of, weight))
     if not len(rows):
         raise ValueError("table has no answer: no row compares anything with a weight above 0.")
     if objects is None:
-        rows, names = _sorted_names(rows, names)
+        rows, names = sorted_names(rows, names)
     first = np.append(True, of[1:] != of[:-1])
     counted = of[first]
     left_out = np.ones(source.n_rows, dtype=bool)
@@ -149,31 +163,9 @@ def read_answers(
         weights=weight,
         trials=np.cumsum(first) - 1,
         objects=array_of(names),
-        groups=None if groups is None else _groups(source.given(groups, "groups"), counted),
+        groups=None if groups is None else row_groups(source.given(groups, "groups"), counted),
         left_out=np.flatnonzero(left_out),
     )
-
-
-def _labels(source: Table, columns: Any, kind: Any) -> list:
-    """Check the columns of objects against the kind."""
-    if not isinstance(kind, str) or kind not in WIDTHS:
-        raise ValueError(f"kind must be one of {list(WIDTHS)}, got {kind!r}.")
-    if columns is None and source.frame is not None:
-        raise TypeError(
-            "table is a frame, of which columns must say which columns show objects, in order: "
-            f"{source.labels}."
-        )
-    if columns is not None and (isinstance(columns, str) or not hasattr(columns, "__iter__")):
-        raise TypeError(f"columns must be a list of columns of table, got {columns!r}.")
-    labels = source.labels if columns is None else list(columns)
-    width = WIDTHS[kind]
-    if len(labels) != width if width else len(labels) < 3:
-        needed = width or "3 or more, the query and its options"
-        raise ValueError(f"columns of kind={kind!r} must be {needed}, got {len(labels)}: {labels}.")
-    for k, label in enumerate(labels):
-        if label in labels[:k]:
-            raise ValueError(f"columns must name each column once, got {labels}.")
-    return labels
 
 
 def _check_declaration(kind: str, chosen: Any, response: Any, asked: Any, ranked: Any) -> None:
@@ -194,44 +186,6 @@ def _check_declaration(kind: str, chosen: Any, response: Any, asked: Any, ranked
         raise TypeError(f"chosen must say which object was chosen for kind={kind!r}.")
 
 
-def _values_of(missing: Any) -> set:
-    """Return the values that stand for no answer, with None for all empty cells."""
-    if isinstance(missing, str) or not hasattr(missing, "__iter__"):
-        raise TypeError(f"missing must be a list of values, got {missing!r}.")
-    return {None if is_empty(value) else value for value in missing}
-
-
-def _shown(cells: list[Column]) -> tuple[np.ndarray, list]:
-    """Return the objects of all columns, (n_rows, n_columns), by places in a list of names."""
-    place: dict = {}
-    shown = np.empty((len(cells[0].codes), len(cells)), dtype=np.int32)
-    for k, cell in enumerate(cells):
-        shown[:, k] = cell.mapped([place.setdefault(name, len(place)) for name in cell.names])
-    return shown, list(place)
-
-
-def _left_out(column: Column, skip: set, out: np.ndarray, name: str) -> np.ndarray:
-    """Return which rows hold no answer; empty cells must be declared to be none."""
-    empty = (column.codes < 0) & ~out
-    if None not in skip and empty.any():
-        raise ValueError(
-            f"{name} is empty in row {int(empty.argmax())}, and in {np.count_nonzero(empty)} rows "
-            "in all, which missing must then name: missing=[None]."
-        )
-    return (column.codes < 0) | (column.mapped([name in skip for name in column.names]) > 0)
-
-
-def _check_shown(cells: list[Column], labels: list, out: np.ndarray, count: int) -> None:
-    """Raise where one of the first columns is empty."""
-    for label, cell in zip(labels[:count], cells, strict=False):
-        empty = (cell.codes < 0) & ~out
-        if empty.any():
-            raise ValueError(
-                f"columns must show an object in each row, but {label!r} is empty in row "
-                f"{int(empty.argmax())}, whose answer is not missing."
-            )
-
-
 def _several(chosen: Any, source: Table, count: int | None = None) -> list:
     """Return the columns of `chosen`, `count` of them, if several are given."""
     if isinstance(chosen, np.ndarray) and chosen.ndim == 2:
@@ -248,7 +202,7 @@ def _several(chosen: Any, source: Table, count: int | None = None) -> list:
 def _counts(columns: list[Column], skip: set, out: np.ndarray) -> np.ndarray:
     """Return the votes, (n_rows, n_options); changes `out` where there are none."""
     for column in columns:
-        out |= _left_out(column, skip, out, "chosen")
+        out |= left_out_rows(column, skip, out, "chosen")
     votes = np.stack([column.numbers("chosen") for column in columns], axis=1)
     wrong = ~((votes >= 0.0) & (votes < np.inf)) & ~out[:, None]
     if wrong.any():
@@ -329,32 +283,6 @@ def _accepted(
     return [True, False, 1, -1] if response == "sign" else options
 
 
-def _given_names(objects: Any) -> list:
-    """Return the names that `objects` lists."""
-    if isinstance(objects, str) or not hasattr(objects, "__iter__"):
-        raise TypeError(f"objects must be a list of names, got {objects!r}.")
-    known = objects.tolist() if hasattr(objects, "tolist") else list(objects)
-    known = [tuple(name) if isinstance(name, list) else name for name in known]
-    known = [name.item() if isinstance(name, np.generic) else name for name in known]
-    if len(set(known)) < max(2, len(known)):
-        twice = [name for k, name in enumerate(known) if name in known[:k]]
-        got = f"{twice[0]!r} twice" if twice else f"{known}"
-        raise ValueError(f"objects must be two or more different names, got {got}.")
-    return known
-
-
-def _placed(shown: np.ndarray, names: list, known: list, out: np.ndarray) -> np.ndarray:
-    """Return the objects by their places in `known`; names that it has not are an error."""
-    place = {name: k for k, name in enumerate(known)}
-    table = np.array([*(place.get(name, -2) for name in names), -1], dtype=np.int32)
-    placed = table[shown]
-    strange = (placed == -2) & ~out[:, None]
-    if strange.any():
-        row, k = np.argwhere(strange)[0]
-        raise ValueError(f"objects has no {names[shown[row, k]]!r}, which row {row} shows.")
-    return placed
-
-
 def _compared(
     kind: str, shown: np.ndarray, picks: list[np.ndarray], ranked: bool, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -382,39 +310,3 @@ def _voted(
     rows, of, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(of, kind="stable")
     return rows[order], of[order], weight[order]
-
-
-def _weights(column: Column, out: np.ndarray) -> np.ndarray:
-    """Return the weight of each row."""
-    values = column.numbers("weights")
-    wrong = ~((values >= 0.0) & (values < np.inf)) & ~out
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise ValueError(f"weights must be finite numbers >= 0, got {values[row]:g} in row {row}.")
-    return values
-
-
-def _sorted_names(rows: np.ndarray, names: list) -> tuple[np.ndarray, list]:
-    """Return rows by places among the sorted names of those that occur."""
-    occur = np.zeros(len(names), dtype=bool)
-    occur[rows] = True
-    found = np.flatnonzero(occur).tolist()
-    try:
-        found.sort(key=names.__getitem__)
-    except TypeError:
-        kinds = sorted({type(names[k]).__name__ for k in found})
-        raise ValueError(
-            f"columns hold names of the kinds {kinds}, which have no order; objects must list them."
-        ) from None
-    place = np.empty(len(names), dtype=np.int32)
-    place[found] = np.arange(len(found), dtype=np.int32)
-    return place[rows], [names[k] for k in found]
-
-
-def _groups(column: Column, counted: np.ndarray) -> np.ndarray:
-    """Return the group of each of these rows."""
-    codes = column.codes[counted]
-    if (codes < 0).any():
-        row = int(counted[(codes < 0).argmax()])
-        raise ValueError(f"groups must name the group of each answer, but is empty in row {row}.")
-    return array_of(column.names)[codes]

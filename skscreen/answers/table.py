@@ -69,6 +69,31 @@ class Table:
             return factorised(self.cells[:, self.labels.index(label)], argument)
         return factorised(_series(self.frame.get_column(label)), argument)
 
+    def objects(self, labels: list) -> tuple[np.ndarray, list]:
+        """Return the objects that columns show, by places in a list of their names."""
+        # (n_rows, n_columns), int32, -1 where a cell is empty.
+        plain = self.frame is None and not any(isinstance(label, tuple) for label in labels)
+        if plain and self.cells.dtype.kind in "iu" and type(self.cells) is np.ndarray:
+            places = [self.place(label, "columns") for label in labels]
+            whole = places == list(range(self.cells.shape[1]))
+            cells = self.cells if whole else self.cells[:, places]
+            codes, names = _whole(cells.ravel())
+            return codes.reshape(cells.shape).astype(np.int32), names.tolist()
+        place: dict = {}
+        shown = np.empty((self.n_rows, len(labels)), dtype=np.int32)
+        for k, label in enumerate(labels):
+            column = self.column(label, "columns")
+            shown[:, k] = column.mapped([place.setdefault(one, len(place)) for one in column.names])
+        return shown, list(place)
+
+    def place(self, label: Any, argument: str) -> int:
+        """Return the place of a column."""
+        if isinstance(label, bool | np.bool_) or label not in self.labels:
+            raise ValueError(
+                f"{argument} must name columns of table, {self.labels}, got {label!r}."
+            )
+        return self.labels.index(label)
+
     def given(self, values: Any, argument: str) -> Column:
         """Read a column of the table by its label, or values, one a row."""
         if isinstance(values, str | int | np.integer | tuple):
@@ -117,7 +142,10 @@ def factorised(values: Any, argument: str) -> Column:
     try:
         place: dict = dict.fromkeys(cells)
     except TypeError as error:
-        raise TypeError(f"{argument} must hold strings, numbers or tuples: {error}.") from None
+        raise TypeError(
+            f"{argument} must hold names, and such an argument must be a string, a number or a "
+            f"tuple: {error}."
+        ) from None
     found: list = []
     for cell in place:
         place[cell] = -1 if is_empty(cell) else len(found)

@@ -45,8 +45,8 @@ def make_triplets(
     result_format : str, default="list-order"
         "list-order" returns triplets. "list-boolean" and "list-count" return questions and
         responses, which are True and False, or 1 and -1. "tensor-count" returns a sparse array of
-        shape (n_objects, n_objects^2) with sums of 1 and -1. `skscreen.OrdinalEmbedding` accepts
-        all of them.
+        shape (n_objects, n_objects^2) with sums of 1 and -1, which
+        `skscreen.preprocessing.triplets_from_tensor` reads.
     random_state : int, RandomState or None, default=None
         Seed of the questions, the noise and the lapses.
 

@@ -1,7 +1,6 @@
 """Perceptual scales from comparisons of differences, for objects in a known order."""
 
 import warnings
-from functools import partial
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -13,27 +12,20 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.inputs import same_pairs
+from skscreen.answers.answers import Answers
+from skscreen.answers.given import Given, given_answers, places_of
 from skscreen.core.memory import check_memory
-from skscreen.core.sklearn_private import Interval, StrOptions, fit_context, num_samples
-from skscreen.embedding.problem.answers import (
-    Layout,
-    check_total,
-    learn_answers,
-    usable_answers,
-    weights_of,
-)
-from skscreen.embedding.problem.reading.columns import TELLING
-from skscreen.embedding.problem.reading.conjoint import (
+from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
+from skscreen.embedding import scale_checks
+from skscreen.embedding.problem.answers import counted, pieces
+from skscreen.embedding.problem.conjoint import (
     MODELS,
     conjoint_design,
+    count_pieces,
     learn_levels,
-    read_conjoint,
+    stimuli_of,
     stimulus_values,
 )
-from skscreen.embedding.problem.reading.objects import learn_objects
-from skscreen.embedding.problem.reading.responses import RESPONSES
-from skscreen.embedding.problem.reading.table import read_table, refuse_other_rows
 from skscreen.embedding.problem.scale import (
     Judgements,
     ScaleFit,
@@ -44,14 +36,7 @@ from skscreen.embedding.problem.scale import (
     log_distribution,
     sides_of,
 )
-from skscreen.embedding.scale_checks import ScaleChecksMixin
-from skscreen.embedding.tools.fitted import (
-    answers_after_fit,
-    check_columns_of_fit,
-    learn_columns,
-    learned_columns,
-)
-from skscreen.embedding.verdict import warn_at_chance, warn_of_pivot, warn_one_sided
+from skscreen.embedding.verdict import warn_at_chance, warn_pieces
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import share_of_decades
@@ -76,10 +61,11 @@ class LikelihoodRatio(NamedTuple):
     p_value: float
 
 
-class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
+class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
     r"""Perceptual scales by maximum likelihood: of differences (MLDS) and conjoint (MLCM).
 
-    The objects have a known order, such as that of their contrast, and each answer compares two
+    The objects have a known order, such as that of their contrast: that of ``answers.objects``,
+    which `read_answers` sorts unless it is told their names in order. Each answer compares two
     differences. With a value s_v for each object, s_0 = 0, the answer "i and j differ less than l
     and k", with i before j and l before k, has the probability
 
@@ -106,12 +92,6 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         Distribution function: normal, for noise of standard deviation 1, or logistic.
     reg : float, default=1e-9
         Strength of the ridge, from 1e-12 to 1e12, which makes the solution unique and finite.
-    objects : int, array-like of shape (n_objects,) or None, default=None
-        Names of the objects in their order, required if X holds names; or the number of objects 0,
-        1, 2, ... None takes the numbers that occur in X, in their order. With a conjoint model a
-        list of that for each attribute.
-    columns, pivot, response
-        What y and the columns of X hold; see `OrdinalEmbedding`.
     tol : float, default=1e-8
         Relative duality gap at which the fit stops.
     max_iter : int or None, default=None
@@ -143,20 +123,23 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         Coefficients of the generalised linear model: the values in units of the noise, without
         those that are 0 by definition.
     judgements_ : Judgements
-        The answers of the fit as rows of this model: `design`, `weights`, `sides` and `trials`, the
-        rows of X.
+        The answers of the fit as rows of this model: `design`, `weights`, `sides` and `trials`.
     n_trials_ : int
-        Number of rows of X.
+        Number of trials, or of rows of an array.
     weight_ : float
         Number of answers, or the sum of their weights.
     dual_gap_ : float
         Relative duality gap.
     embedding_ : ndarray of shape (n_objects, 1)
         `scale_` as an embedding.
-    objects_ : ndarray of shape (n_objects,)
+    objects_ : ndarray of shape (n_objects,), or list of one for each attribute
+        Names of the objects in their order. With a conjoint model the levels of each attribute:
+        numbers ascending, names in the order in which ``answers.objects`` has them.
+    n_pieces_ : int
+        Number of sets of objects, or of levels, that no chain of answers connects: 1 is a scale.
     n_iter_ : int
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        Number of columns of X, and their names, if they are all strings.
+    n_features_in_ : int
+        Number of objects in an answer.
 
     Raises
     ------
@@ -168,9 +151,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
     ConvergenceWarning
         If `max_iter` steps did not reach `tol`.
     UserWarning
-        If answers that no scale could satisfy are left out, if the pivot is never between the two
-        other objects, if all answers say that the higher pair differs more, or if they agree with
-        the scale no better than random answers would.
+        If no answer connects some objects with others, or if answers agree with the scale no better
+        than random answers would.
 
     Notes
     -----
@@ -205,27 +187,22 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         "attribute": [Interval(Integral, 0, None, closed="left")],
         "link": [StrOptions({"probit", "logit"})],
         "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
-        "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
-        "columns": ["array-like", None],
-        "pivot": [object],
-        "response": [StrOptions(RESPONSES)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
+    objects_: Any  # an array, or a list of one for each attribute
+    standard_errors_: Any
+
     def __init__(
-        self, *, model="difference", attribute=0, link="probit", reg=1e-9, objects=None,
-        columns=None, pivot=None, response="auto", tol=1e-8, max_iter=None, verbose=0,
+        self, *, model="difference", attribute=0, link="probit", reg=1e-9, tol=1e-8,
+        max_iter=None, verbose=0,
     ):  # fmt: skip
         self.model = model
         self.attribute = attribute
         self.link = link
         self.reg = reg
-        self.objects = objects
-        self.columns = columns
-        self.pivot = pivot
-        self.response = response
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -237,23 +214,26 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_answers, 3) or (n_answers, 4)
-            Answers as `OrdinalEmbedding.fit` takes them: triplets (i, j, k), i differs less from j
-            than from k, or quadruplets (i, j, l, k), i and j differ less than l and k. With a
-            conjoint model, of shape (n_answers, 2 n_attributes): for each attribute its level in
-            the first and in the second of two stimuli.
+        X : Answers, or array-like of shape (n_answers, 3) or (n_answers, 4)
+            Triplets or quadruplets, as `read_answers` reads them; with a conjoint model answers of
+            kind "paired", whose objects are tuples of levels. Rows of an array are triplets
+            (i, j, k): i differs less from j than from k; or quadruplets (a, b, c, d): a and b
+            differ less than c and d. Numbers are names of objects, in ascending order.
         y : array-like of shape (n_answers,), optional
-            What was answered, as `response` says. With a conjoint model True or 1 where the first
-            stimulus is the greater one, False, -1 or 0 where the second is.
-        sample_weight : array-like of shape (n_answers,), optional
-            Weights >= 0 of the answers.
+            Only with an array: False or -1 where a row says the reverse, True or 1 where it does
+            not.
+        sample_weight : array-like of shape (n_trials,), optional
+            Weights >= 0 of the trials.
 
         Returns
         -------
         DifferenceScaling
         """
         forget(self)
-        judged = self._read(X, y, sample_weight)
+        given = self._given(X, y)
+        answers = counted(given, sample_weight)
+        self.n_trials_, self.n_features_in_ = given.n_trials, answers.rows.shape[1]
+        judged = self._learn(answers)
         design, counts = judged.design, judged.weights
         with Tasks(self, None, "iteration") as tasks:
             fit = fit_scale(
@@ -264,27 +244,16 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         # The reciprocal of a smaller total weight would not be finite.
         self._store(fit, expected * max(counts.sum(), 1e-200))
         self.judgements_, self.coef_ = judged, fit.values
-        self.n_trials_ = num_samples(X)
         z = design @ fit.values
         self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
         self.deviance_, self.n_parameters_ = -2.0 * self.log_likelihood_, len(fit.values)
         self.weight_ = float(counts.sum())
         penalty = 0.5 * self.reg * float(fit.values @ fit.values)
         self.objective_ = penalty - self.log_likelihood_ / self.weight_
-        hint = "the pivot, what y holds (response) and the order of objects"
-        if self.model != "difference":
-            hint = "the attribute, what y holds (response) and the order of the columns"
         # The unit of the values changes no answer.
         told = z != 0.0
-        if (
-            not warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5, hint)
-            and self.model == "difference" and len(z) >= TELLING and fit.values[-1] < 0.0
-        ):  # fmt: skip
-            warn_user(
-                "The scale falls from the first object to the last one, as if the answers were "
-                "reversed: a row says that its second pair differs more, or with y False, -1 or 0 "
-                "that its first does. Pass the reverse of y, or objects in ascending order."
-            )
+        warn_pieces(self.n_pieces_)
+        warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -292,15 +261,17 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_answers, n_columns)
-            As in `fit`.
+        X : Answers, or array-like
+            As in `fit`; objects are matched by name.
 
         Returns
         -------
-        ndarray of shape (n_answers,), int
+        ndarray of shape (n_trials,), int
+            Of a trial that says several things the least of these.
         """
         check_is_fitted(self)
-        return self._agree(X, None, None, self.response)[0]
+        given = self._given(X)
+        return given.least(self._agree(given.answers))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of answers that agree with the scale; ties do not.
@@ -315,9 +286,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         float
         """
         check_is_fitted(self)
-        agree, weights = self._agree(X, y, sample_weight, self.response_)
-        check_total(weights)
-        return float(np.average(agree > 0, weights=weights))
+        answers = counted(self._given(X, y), sample_weight)
+        return float(np.average(self._agree(answers) > 0, weights=answers.weights))
 
     def likelihood_ratio_test(self, larger: "DifferenceScaling") -> LikelihoodRatio:
         """Test whether a model with more parameters fits the same answers better.
@@ -344,12 +314,15 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         Examples
         --------
         >>> import numpy as np
-        >>> from skscreen import DifferenceScaling
+        >>> from skscreen import DifferenceScaling, read_answers
         >>> rng = np.random.default_rng(0)
         >>> X = rng.integers(4, size=(600, 4))
-        >>> first_is_greater = X[:, 0] - X[:, 1] + rng.normal(size=600) > 0.0
-        >>> one = DifferenceScaling(model="independent").fit(X, first_is_greater)
-        >>> both = DifferenceScaling(model="additive").fit(X, first_is_greater)
+        >>> first_is_greater = X[:, 0] - X[:, 2] + rng.normal(size=600) > 0.0
+        >>> answers = read_answers(
+        ...     X, [(0, 1), (2, 3)], kind="paired", chosen=first_is_greater, response="sign"
+        ... )
+        >>> one = DifferenceScaling(model="independent").fit(answers)
+        >>> both = DifferenceScaling(model="additive").fit(answers)
         >>> bool(one.likelihood_ratio_test(both).p_value > 0.05)
         True
         """
@@ -374,73 +347,115 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         statistic = max(self.deviance_ - larger.deviance_, 0.0)
         return LikelihoodRatio(statistic, df, float(chi2.sf(statistic, df)))
 
-    def __sklearn_tags__(self):
-        """Say that indices of objects are not negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    def bootstrap(
+        self, n_samples: int = 1000, *, groups: Any = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> scale_checks.ScaleBootstrap:  # fmt: skip
+        """Fit the scale to simulated answers, or to participants drawn with replacement.
+
+        Parameters
+        ----------
+        n_samples : int, default=1000
+            At least 1.
+        groups : array-like of shape (n_trials,), default=None
+            Participant of each trial of the fit, such as ``answers.groups``. Participants are then
+            drawn with replacement, each with all his or her answers. None simulates an answer to
+            each question with the probability that the scale says, as boot.mlds of the R package
+            MLDS does.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        ScaleBootstrap
+
+        Warns
+        -----
+        ConvergenceWarning
+            If fits did not reach `tol`; one warning for all of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skscreen import DifferenceScaling
+        >>> from skscreen.datasets import make_triplets
+        >>> contrast = np.linspace(0.0, 1.0, 10)
+        >>> answers = make_triplets(np.sqrt(contrast)[:, None], 500, noise=0.05, random_state=0)
+        >>> model = DifferenceScaling().fit(answers)
+        >>> low, high = model.bootstrap(100, random_state=0).interval()
+        >>> bool(low[3] < model.scale_[3] < high[3])
+        True
+        """
+        check_is_fitted(self)
+        return scale_checks.bootstrap(self, n_samples, groups, random_state)
+
+    def goodness_of_fit(
+        self, n_samples: int = 1000, *, random_state: int | np.random.RandomState | None = None
+    ) -> scale_checks.GoodnessOfFit:
+        """Compare the residuals of the answers with those of answers that follow the model.
+
+        As binom.diagnostics of the R package MLDS: the answers are simulated and the scale is
+        fitted to them, `n_samples` times. A question is sorted by the probability that the answer
+        is its second pair of objects, the one with the higher first object.
+
+        Parameters
+        ----------
+        n_samples : int, default=1000
+            At least 1.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        GoodnessOfFit
+
+        References
+        ----------
+        S. N. Wood (2006). Generalized additive models: an introduction with R. Section 2.6,
+        exercise 2.
+        """
+        check_is_fitted(self)
+        return scale_checks.goodness_of_fit(self, n_samples, random_state)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scale_")
 
-    def _read(self, X, y, sample_weight) -> Judgements:
-        """Read the answers of a fit; set what they tell."""
+    def _given(self, X: Any, y: Any = None) -> Given:
+        """Return the answers that a method was given."""
         if self.model != "difference":
-            refuse_other_rows(X, y, "y")
-            table = read_table(X, self.columns)
-            self.objects_ = learn_levels(table, self.objects)
-            self.response_ = self.response
-            learn_columns(self, X, table.codes.shape[1])
-            return self._conjoint(table, y, sample_weight)
-        learn = partial(learn_objects, ordered=True)
-        answers, self.objects_, self.response_ = learn_answers(
-            X, y, sample_weight, Layout.of(self), self.objects, learn
-        )
-        n = len(self.objects_)
-        _refuse_conjoint(answers.rows)
-        answers = usable_answers(answers, equal=True)
-        if self.pivot is None:
-            warn_of_pivot(answers.rows)
-        if y is not None:
-            warn_one_sided(answers.rows, self.response_)
-        if not np.any(answers.rows == 0):
-            warn_user(
-                f"The first of the objects, {self.objects_[0]!s}, is in no answer of X: the scale, "
-                "which is 0 there, says how the others differ from each other only."
-            )
-        _check_hessian(n, "objects", "objects")
-        learn_columns(self, X, answers.rows.shape[1])
-        return judgements_of(answers, n)
+            return given_answers(X, y, kinds=("paired",), arrays=())
+        return given_answers(X, y, kinds=("triplets", "quadruplets"))
 
-    def _conjoint(self, table, y, sample_weight) -> Judgements:
-        """Read conjoint trials."""
-        trials = read_conjoint(table, y, self.objects_, self.response_)
+    def _learn(self, answers: Answers) -> Judgements:
+        """Return the answers of a fit for its model; set their objects."""
+        if self.model == "difference":
+            self.objects_ = answers.objects
+            n = len(self.objects_)
+            _check_hessian(n, "objects", "objects")
+            self.n_pieces_ = int(pieces(answers.rows, n).max()) + 1
+            return judgements_of(answers, n)
+        self.objects_ = learn_levels(answers)
         shape = tuple(map(len, self.objects_))
-        n = sum(shape) if self.model != "full" else int(np.prod(shape, dtype=np.float64))
-        _check_hessian(n, "stimuli", "levels")
         if self.model == "independent" and not self.attribute < len(shape):
             raise ValueError(
                 f"attribute must be one of {len(shape)}, counted from 0, got {self.attribute}."
             )
-        weights = weights_of(sample_weight, trials, len(table.codes))
-        check_total(weights)
-        weights = np.ones(len(trials.rows)) if weights is None else weights
-        design = conjoint_design(trials, shape, self.model, self.attribute)
-        return Judgements(design, weights, sides_of(trials.first, trials.second), trials.rows)
+        n = sum(shape) if self.model != "full" else int(np.prod(shape, dtype=np.float64))
+        _check_hessian(n, "stimuli", "levels")
+        stimuli = stimuli_of(answers, self.objects_)
+        design = conjoint_design(stimuli, shape, self.model, self.attribute)
+        weights = np.ones(len(stimuli)) if answers.weights is None else answers.weights
+        self.n_pieces_ = count_pieces(stimuli, shape, self.model, self.attribute)
+        return Judgements(design, weights, sides_of(stimuli[:, 0], stimuli[:, 1]), answers.trials)
 
-    def _agree(self, X, y, sample_weight, response) -> tuple[np.ndarray, np.ndarray | None]:
-        """Whether answers agree, 1, 0 or -1, and their weights."""
-        if self.model != "difference":
-            check_columns_of_fit(self, X)
-            refuse_other_rows(X, y, "y")
-            table = read_table(X, self.columns, learned=learned_columns(self))
-            judged = self._conjoint(table, y, sample_weight)
-            return np.sign(judged.design @ self.coef_).astype(np.int64), judged.weights
-        rows, weights, _ = answers_after_fit(self, X, y, sample_weight, response)
-        known = (rows < len(self.scale_)).all(axis=1)
-        agree = np.zeros(len(rows), dtype=np.int64)
-        agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])
-        return agree, weights
+    def _agree(self, answers: Answers) -> np.ndarray:
+        """Return whether rows agree with the scale, 1, 0 or -1."""
+        if self.model == "difference":
+            rows = places_of(answers, self.objects_, strangers=True)
+            known, agree = (rows >= 0).all(axis=1), np.zeros(len(rows), dtype=np.int64)
+            agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])
+            return agree
+        stimuli, shape = stimuli_of(answers, self.objects_), tuple(map(len, self.objects_))
+        design = conjoint_design(stimuli, shape, self.model, self.attribute)
+        return np.sign(design @ self.coef_).astype(np.int64)
 
     def _store(self, fit: ScaleFit, expected: np.ndarray) -> None:
         """Set the values of the scale and what is known of them, by Fisher's information."""
@@ -471,15 +486,3 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
 def _check_hessian(n: int, what: str, of_which: str) -> None:
     """Refuse Hessians that would not fit; there are four of them at a time."""
     check_memory(32.0 * n**2, f"A Hessian of {n:,} {what}", f"Use fewer {of_which}.")
-
-
-def _refuse_conjoint(rows: np.ndarray) -> None:
-    """Raise where many quadruplets compare nothing, as levels of two attributes would."""
-    if rows.shape[1] == 4 and len(rows) >= TELLING:
-        count = int(np.count_nonzero(same_pairs(rows)))
-        if count > 0.1 * len(rows):
-            raise ValueError(
-                f"X must compare two pairs of different objects; {count} of its {len(rows)} rows "
-                "name an object twice. If a row has the levels of two attributes in two stimuli, "
-                "(first, second) of the one and of the other, pass model='additive'."
-            )

@@ -1,28 +1,27 @@
 """Ordinal embedding from answers about distances: the estimator."""
 
 import math
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 
 from skscreen.core.floats import LARGEST
 from skscreen.core.inputs import in_order
-from skscreen.core.sklearn_private import Interval, StrOptions, fit_context, num_samples
+from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS
-from skscreen.embedding.problem.answers import (
-    Answers,
-    Layout,
-    learn_answers,
-    usable_answers,
-    warn_uncompared,
-)
+from skscreen.embedding.fitted import FittedEmbedding, given_to
+from skscreen.embedding.problem.answers import compacted, counted, pieces
 from skscreen.embedding.problem.losses import TRAITS, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.problem.reading.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.solve import (
     FEW_OBJECTS,
@@ -33,12 +32,7 @@ from skscreen.embedding.solvers.solve import (
     solve_from,
 )
 from skscreen.embedding.solvers.state import Progress, Settings
-from skscreen.embedding.tools.bootstrap import BootstrapMixin
-from skscreen.embedding.tools.feature_map import FeatureMapMixin
-from skscreen.embedding.tools.fitted import learn_columns
-from skscreen.embedding.tools.place import PlaceMixin
-from skscreen.embedding.tools.predict import PredictMixin
-from skscreen.embedding.verdict import warn_misread, warn_unconverged
+from skscreen.embedding.verdict import warn_misread, warn_pieces, warn_unconverged
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.progress import ProgressBar
@@ -46,10 +40,7 @@ from skscreen.fitting.progress import ProgressBar
 
 class OrdinalEmbedding(
     CallbackSupportMixin,
-    BootstrapMixin,
-    FeatureMapMixin,
-    PlaceMixin,
-    PredictMixin,
+    FittedEmbedding,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -80,7 +71,7 @@ class OrdinalEmbedding(
         lower bound of the objective. "tste" suits few answers per object, and objects in clusters,
         which it pulls together. "gnmds" suits answers with few errors; like "ste" it is convex.
         "ckl" suits few answers and depends on the ratio of the two distances. "oddoneout" is for
-        trials that choose the odd one out of three, which X then holds.
+        trials that choose the odd one out of three.
     solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
         "auto" is a short stochastic start, followed by L-BFGS; points may then take other places if
         that lowers F. "svrg-sbb" is the variance-reduced stochastic gradient method with stabilised
@@ -129,29 +120,6 @@ class OrdinalEmbedding(
         of F in an iteration is at most this (ten times this in an epoch of "svrg-sbb" and "svrg").
         With a certified convex loss it is the relative duality gap. Not used by "sgd", whose steps
         are fixed.
-    objects : int, array-like of shape (n_objects,) or None, default=None
-        Number of objects 0, 1, 2, ..., or names of all objects, in the order of the rows of
-        `embedding_`. Needed for cross-validation, where objects may be missing from the answers of
-        a fold. None takes whole numbers as positions from 0 to the largest one (but as names, with
-        a warning, if the smallest is larger than the number of different ones), and other names as
-        they occur, sorted.
-    columns : list or None, default=None
-        Columns of X that hold the objects, in their order, by label or by number. None takes all,
-        and refuses X if one of them seems to hold something else. After a fit of a frame, arrays
-        have all columns of the frame, or these alone.
-    odd : label, int or None, default=None
-        With ``loss="oddoneout"`` and without y, the column of the odd one; None is the first.
-    pivot : label, int or None, default=None
-        In triplets, the column of the object that is compared with the two others; None is the
-        first.
-    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
-        What y holds. "position": the column of the nearer object, or of the odd one, counted from 0
-        or by label. "chosen": this object itself. "sign": True or 1 if the row says what was
-        answered, False, -1 or 0 if it is the reverse; "auto" warns of 0 and 1, perhaps two options.
-        "count": how often it was answered, negative for the reverse; or a table with a column of
-        votes for each object that could be chosen. "auto" takes the only reading that is possible,
-        and objects that hardly any counts would match by chance as the chosen ones, or it raises,
-        also where no count is below 0, as codes of two options and ratings are.
     n_jobs : int or None, default=None
         Number of threads for the random starts.
     verbose : int, default=0
@@ -164,7 +132,7 @@ class OrdinalEmbedding(
     embedding_ : ndarray of shape (n_objects, n_components)
         Points of the objects. Those that are in no answer are at the origin.
     objects_ : ndarray of shape (n_objects,)
-        Names of the objects, in the order of `embedding_`.
+        Names of the objects, in the order of `embedding_`: those of the answers.
     compared_ : ndarray of shape (n_objects,), bool
         Whether each object is in an answer.
     objective_ : float
@@ -175,13 +143,13 @@ class OrdinalEmbedding(
         Relative duality gap: bound on the relative distance of F from its minimum over points in
         any number of dimensions, for the convex formulation with "gnmds", "ste" and "oddoneout";
         else NaN.
+    n_pieces_ : int
+        Number of sets of compared objects that no chain of answers connects: 1 is a map, and more
+        are maps that hang together by nothing.
     answers_ : Answers
-        The answers of the fit: `rows` of positions in `objects_`, `weights` or None, and `trials`,
-        the rows of X that they are from.
+        The answers of the fit with their weights. Of an array, `trials` are its rows.
     n_trials_ : int
-        Number of rows of X.
-    response_ : str
-        How y was read; "auto" where several readings are the same, or without y.
+        Number of trials, or of rows of an array.
     reg_ : float
         Strength of the ridge.
     n_iter_ : int
@@ -191,13 +159,15 @@ class OrdinalEmbedding(
         bound "dual" and relative "gap" (NaN where they were not computed), "passes" over the
         answers and "step" length. If the ridge was chosen during the fit, objectives belong to
         different ridges.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        Number of columns of X, and their names, if they are all strings.
+    n_features_in_ : int
+        Number of objects in an answer.
 
     Raises
     ------
     ValueError
-        For invalid parameters, answers, responses or weights; the message names the argument.
+        For invalid parameters, answers or weights; the message names the argument.
+    TypeError
+        For a frame, which `read_answers` reads.
     MemoryError
         If the points, or Gram matrices for the convex formulation, would not fit into the free
         memory; names the numbers and bytes.
@@ -207,9 +177,8 @@ class OrdinalEmbedding(
     ConvergenceWarning
         If `max_iter` did not reach `tol`, or if "sgd" diverged.
     UserWarning
-        If answers are dropped because no embedding could satisfy them, if objects are in no answer,
-        if integers are taken as names, if names differ in spaces or capitals only, or if random
-        answers would agree with their own fit as well, or the reverse of the answers much better.
+        If no answer connects some objects with others, or if random answers would agree with their
+        own fit as well, or the reverse of the answers much better.
 
     Notes
     -----
@@ -261,8 +230,6 @@ class OrdinalEmbedding(
     True
     """
 
-    # Whether fits are parts of a search, which judges the agreement itself.
-    _silent = False
     _parameter_constraints: ClassVar[dict] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions(set(TRAITS))],
@@ -281,11 +248,6 @@ class OrdinalEmbedding(
         "margin": [Interval(Real, 0, LARGEST, closed="right")],
         "smoothing": [Interval(Real, 0, LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
-        "columns": ["array-like", None],
-        "odd": [object],
-        "pivot": [object],
-        "response": [StrOptions(RESPONSES)],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -295,8 +257,7 @@ class OrdinalEmbedding(
         self, n_components=2, *, loss="soe", solver="auto", formulation="nonconvex", reg="auto",
         sbb_epsilon="auto", eta0=None, update_frequency=None, batch_size=1, module_epochs=None,
         max_iter=None, n_init="auto", alpha=None, mu=1e-3, margin=0.1, smoothing=1.0, tol=1e-4,
-        objects=None, columns=None, odd=None, pivot=None, response="auto", n_jobs=None, verbose=0,
-        random_state=None,
+        n_jobs=None, verbose=0, random_state=None,
     ):  # fmt: skip
         self.n_components = n_components
         self.loss = loss
@@ -315,11 +276,6 @@ class OrdinalEmbedding(
         self.margin = margin
         self.smoothing = smoothing
         self.tol = tol
-        self.objects = objects
-        self.columns = columns
-        self.odd = odd
-        self.pivot = pivot
-        self.response = response
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -327,49 +283,61 @@ class OrdinalEmbedding(
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, X: Any, y: Any = None, init: Any = None, n_objects: int | None = None, *,
-        sample_weight: Any = None,
+        self, X: Any, y: Any = None, init: Any = None, *, sample_weight: Any = None
     ) -> Self:  # fmt: skip
         """Find the points.
 
         Parameters
         ----------
-        X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
-            Triplets (i, j, k): object i is nearer to j than to k. Quadruplets (i, j, l, k): i and j
-            are nearer to each other than l and k. Objects are numbers 0, 1, 2, ... or names, which
-            may be strings or anything hashable, also in a data frame. Counts of answers may be
-            given as a sparse tensor of shape (n, n, n), or as a SciPy matrix of shape (n, n^2) or
-            (n^2, n). With ``loss="oddoneout"`` each row has three objects, and by default the first
-            is the odd one.
+        X : Answers, or array-like of shape (n_answers, 3)
+            Triplets or quadruplets, with ``loss="oddoneout"`` choices of the odd one out, as
+            `read_answers` reads them. Rows of an array are triplets (i, j, k): object j is nearer
+            to i than k is. Numbers are names, as strings are: `objects_` are those that occur,
+            sorted.
         y : array-like of shape (n_answers,), optional
-            What was answered, as `response` says. Of shape (n_answers, n_options) for votes.
+            Only with an array: False or -1 where a row says the reverse, True or 1 where it does
+            not; with ``loss="oddoneout"`` the column of the odd one, 0, 1 or 2, which is required.
         init : array-like of shape (n_objects, n_components), optional
             Starting points; for several starts, of shape (n_starts, n_objects, n_components). A
             start so close to zero, which is a stationary point, that F is the same is scaled up. A
             frame whose index are the objects may have them in any order, and so may a dict.
             They take the place of stochastic starts, and `n_init` is not used.
-        n_objects : int, optional
-            Number of objects, in place of the parameter `objects`; cblearn has it here.
-        sample_weight : array-like of shape (n_answers,), optional
-            Weights >= 0 of the answers.
+        sample_weight : array-like of shape (n_trials,), optional
+            Weights >= 0 of the trials.
 
         Returns
         -------
         OrdinalEmbedding
         """
+        self._fit(X, y, init, sample_weight)
+        warn_pieces(self.n_pieces_)
+        warn_misread(self)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+    def _fit(self, X: Any, y: Any, init: Any, sample_weight: Any) -> None:
+        """Find the points, without a word about what the answers say."""
         forget(self)
-        answers, compared = self._read(X, y, n_objects, sample_weight)
-        n_objects = len(compared)
+        given = given_to(self, X, y)
+        answers = counted(given, sample_weight)
+        if answers.weights is not None and np.ptp(answers.weights) == 0.0:
+            # In a mean equal weights mean the same as none.
+            answers = replace(answers, weights=None)
+        self.answers_, self.objects_, self.n_trials_ = answers, answers.objects, given.n_trials
+        self.n_features_in_ = answers.rows.shape[1]
+        # Objects that are in no answer are no part of the problem.
+        rows, compared = compacted(answers.rows, len(self.objects_))
+        n_objects, weights = len(compared), answers.weights
         loss = EmbeddingLoss.of(self)
         solver = convex_solver(loss) if self.formulation == "convex" else self.solver
         check_free(n_objects, self.n_components, solver, self.n_jobs)
         rng = check_random_state(self.random_state)
         # Stochastic passes take the answers as they come.
-        answers = answers.take(rng.permutation(len(answers.rows)))
-        problem = EmbeddingProblem(answers.rows, answers.weights, n_objects, loss, 0.0)
-        if n_objects < len(self.objects_):
-            answers = answers._replace(rows=compared.astype(np.int32).take(answers.rows))
-        self.answers_ = answers
+        order = rng.permutation(len(rows))
+        weights = None if weights is None else weights[order]
+        problem = EmbeddingProblem(rows.take(order, axis=0), weights, n_objects, loss, 0.0)
         adapt = self.reg == "auto"
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
         inits = self._inits(init, compared)
@@ -380,41 +348,10 @@ class OrdinalEmbedding(
                 problem, int(self.n_components), solver, Settings.of(self, adapt), seeds, inits,
                 self.n_jobs, report,
             )  # fmt: skip
+        self.n_pieces_ = int(pieces(rows, n_objects).max()) + 1
         self._store(solution, problem, compared)
-        if not self._silent:
-            warn_misread(self)
-        return self
 
-    def __sklearn_tags__(self):
-        """Say that indices of objects are not negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "embedding_")
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
-
-    def _read(self, X, y, n_objects, sample_weight) -> tuple[Answers, np.ndarray]:
-        """Read answers by places among the compared objects, and these; set what they tell."""
-        if n_objects is not None and not isinstance(n_objects, Integral):
-            raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
-        given = self.objects if n_objects is None else n_objects
-        answers, self.objects_, self.response_ = learn_answers(
-            X, y, sample_weight, Layout.of(self), given
-        )
-        self.n_trials_ = num_samples(X)
-        learn_columns(self, X, answers.rows.shape[1])
-        # Objects that are in no answer are no part of the problem.
-        answers, compared = usable_answers(answers).compact(len(self.objects_))
-        if given is None:
-            warn_uncompared(compared, self.objects_)
-        return answers, compared
-
-    def _inits(self, init, compared: np.ndarray) -> list[np.ndarray | None]:
+    def _inits(self, init: Any, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
             # Few points, or points on a line, get stuck on the wrong side of each other.
@@ -447,6 +384,12 @@ class OrdinalEmbedding(
         embedding[compared] = X
         # The last one says that the model is fitted.
         self.compared_, self.embedding_ = is_compared, embedding
+
+
+def fit_unjudged(model: OrdinalEmbedding, X: Any) -> OrdinalEmbedding:
+    """Fit as a part of a search, which judges by itself what the answers say."""
+    model._fit(X, None, None, None)
+    return model
 
 
 def _show(bar: ProgressBar, progress: Progress) -> None:

@@ -4,21 +4,18 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import bdtrc
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen.embedding.problem.answers import Answers, quadruplets
+from skscreen.embedding.problem.answers import compacted, quadruplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins, wrong_share
-from skscreen.embedding.problem.reading.columns import TELLING
-from skscreen.embedding.solvers.solve import EmbeddingSolution, solve
-from skscreen.embedding.solvers.state import Settings
+from skscreen.embedding.problem.objective import answer_margins, margins
+from skscreen.embedding.solvers.solve import EmbeddingSolution
 from skscreen.fitting.warning import warn_user
 
 
-def warn_at_chance(
-    agree: np.ndarray, weights: Any, n_parameters: int, chance: float, hint: str
-) -> bool:
+def warn_at_chance(agree: np.ndarray, weights: Any, n_parameters: int, chance: float) -> bool:
     """Warn where a binomial test does not tell `agree`, (m,), from that of random answers."""
     if not len(agree):
         return False
@@ -38,9 +35,18 @@ def warn_at_chance(
         warn_user(
             f"The answers agree with their own fit in {share:.0%} only, no better than chance: "
             f"with {n_parameters} fitted numbers, random answers would do so in "
-            f"{chance + gain / m:.0%} (binomial test, p = {p_value:.2g}). Check {hint}."
+            f"{chance + gain / m:.0%} (binomial test, p = {p_value:.2g})."
         )
     return at_chance
+
+
+def warn_pieces(n_pieces: int) -> None:
+    """Warn where a map is several, that hang together by nothing."""
+    if n_pieces > 1:
+        warn_user(
+            f"The objects are in {n_pieces:,} pieces that no answer connects: the places of these "
+            "beside each other mean nothing."
+        )
 
 
 def warn_misread(model: Any) -> None:
@@ -51,86 +57,66 @@ def warn_misread(model: Any) -> None:
     p = min(model.n_components, n - 1)
     agree = answer_margins(model.embedding_, answers.rows, EmbeddingLoss(model.loss)) > 0.0
     chance = 1.0 / 3.0 if trials else 0.5
-    at_chance = warn_at_chance(
-        agree,
-        answers.weights,
-        # Shifts, turns and the scale change no answer.
-        n * p - p * (p + 1) // 2 - 1,
-        chance,
-        f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
-        "holds (response), and that all columns hold objects (columns)",
-    )
+    # Shifts, turns and the scale change no answer.
+    n_parameters = n * p - p * (p + 1) // 2 - 1
+    at_chance = warn_at_chance(agree, answers.weights, n_parameters, chance)
     # Where most of what is not chance agrees, answers are not misread.
     unclear = np.average(agree, weights=answers.weights) < chance + 0.6 * (1.0 - chance)
     if unclear and not at_chance:
-        _warn_reversed(answers, p, trials)
+        _warn_reversed(answers.rows, answers.weights, p, trials)
 
 
-def _warn_reversed(answers: Answers, n_components: int, trials: bool) -> None:
+def _warn_reversed(
+    rows: np.ndarray, weights: np.ndarray | None, n_components: int, trials: bool
+) -> None:
     """Warn where a map agrees with the reverse of the answers much better."""
     # Nearness is a distance, which its reverse is not: in few dimensions points that are all far
     # from one point cannot be near to all others.
-    n_objects = int(answers.rows.max()) + 1
-    # Sixty for each object are enough; they are in random order.
-    some = slice(60 * n_objects)
-    weights = None if answers.weights is None else answers.weights[some]
-    answers = Answers(answers.rows[some], weights, answers.trials[some])
-    answers, compared = answers.compact(n_objects)
-    rows, weights = answers.rows, answers.weights
-    m = _equal_answers(len(rows), weights)
+    n_answers = _equal_answers(len(rows), weights)
+    rows, compared = compacted(rows, int(rows.max()) + 1)
     if trials:
         rows = np.concatenate([rows, rows[:, [1, 0, 2]]])
         weights = None if weights is None else np.tile(weights, 2)
-    # In C order, as loops take it.
-    reverse = rows.take([0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1], axis=1)
-    loss, shares = EmbeddingLoss("soe", 0.1), []
-    for given in (rows, reverse):
-        problem = EmbeddingProblem(given, weights, len(compared), loss, 0.01)
-        found = solve(problem, n_components, "lbfgs", Settings(max_iter=20), 0)
-        shares.append(1.0 - wrong_share(found.embedding, given, weights, loss))
+    shares = []
+    one, two = _rough_maps(rows, weights, len(compared), n_components)
+    for right in (margins(one, rows) > 0.0, margins(two, rows) < 0.0):
+        shares.append(float(np.average(right, weights=weights)))
     as_read, reverse_share = shares
-    variance = sum(share * (1.0 - share) for share in shares) / m
+    variance = sum(share * (1.0 - share) for share in shares) / n_answers
     # Four standard deviations do not come about by chance.
-    if reverse_share - as_read <= 4.0 * math.sqrt(variance):
-        return
-    hint = "X and y say which object is the nearer one, not the farther one"
-    if trials:
-        hint = (
-            "y, or the first column of X, holds the odd one. The most central one is read by "
-            "skscreen.preprocessing.triplets_from_mostcentral"
-        )
-    warn_user(
-        f"The reverse of the answers fits a map much better: {reverse_share:.0%} of the reverse "
-        f"ones agree with a map of their own, and {as_read:.0%} of those as read. Check that "
-        f"{hint}."
-    )
-
-
-def warn_of_pivot(rows: np.ndarray) -> None:
-    """Warn where the pivot of triplets is at an end in all, as in triads sorted by level."""
-    if rows.shape[1] == 4 or len(rows) < TELLING:
-        return
-    pivot, others = rows[:, 0], np.sort(rows[:, 1:], axis=1)
-    if not np.any((others[:, 0] < pivot) & (pivot < others[:, 1])):
+    if reverse_share - as_read > 4.0 * math.sqrt(variance):
         warn_user(
-            "The first object of a triplet is never between the two others, which its answers then "
-            "say little about. Pass pivot=1 (or its label) if the second column is compared with "
-            "both others, as in triads of MLDS, or pivot=0 if the first is."
+            "The reverse of the answers fits a map much better: "
+            f"{reverse_share:.0%} of the reverse ones agree with a rough map of their own, and "
+            f"{as_read:.0%} of those as read with theirs."
         )
 
 
-def warn_one_sided(rows: np.ndarray, response: str) -> None:
-    """Warn where all answers to sorted rows say the same: that the higher pair differs more."""
-    if len(rows) < TELLING:
-        return
-    rises = np.diff(quadruplets(rows).reshape(-1, 2, 2).sum(axis=2), axis=1)
-    if (rises > 0).all() or (rises < 0).all():
-        read = " as numbers of answers, response='count'" if response == "count" else ""
-        which = "higher" if rises[0] > 0 else "lower"
-        warn_user(
-            f"All {len(rows)} answers say that the pair of the {which} objects differs more. Check "
-            f"that y, read{read}, holds the answers."
-        )
+def _rough_maps(
+    rows: np.ndarray, weights: np.ndarray | None, n_objects: int, n_components: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a map of the answers and one of their reverse: eigenvectors of what they sum to."""
+    # How often a pair was said to be the nearer one, less how often the farther one. It is like a
+    # Gram matrix of the points, and that of the reverse answers is its negative.
+    near, far = np.split(quadruplets(rows).astype(np.int64), 2, axis=1)
+    pairs, m = np.concatenate([near, far, near[:, ::-1], far[:, ::-1]]).T, len(rows)
+    signs = np.repeat([1.0, -1.0, 1.0, -1.0], m) * (1.0 if weights is None else np.tile(weights, 4))
+    shape = n_objects, n_objects
+    if n_objects**2 < 4 * m:
+        sums = np.bincount(np.ravel_multi_index(pairs, shape), signs, n_objects**2).reshape(shape)
+    else:
+        sums = sparse.csr_array((signs, tuple(pairs)), shape=shape)
+    # A few steps of subspace iteration, to the largest eigenvalues of either sign.
+    width = min(2 * n_components + 2, n_objects - 1)
+    X = np.random.default_rng(0).normal(size=(n_objects, width))
+    for step in range(8):
+        X = X if step == 0 else sums @ X
+        X = np.linalg.qr(X - X.mean(axis=0))[0]
+    values, vectors = np.linalg.eigh(X.T @ (sums @ X))
+    X = X @ vectors
+    X = X * np.sqrt(np.abs(values))
+    # Where there are fewer of a sign, the others are no dimensions.
+    return (X * (values > 0.0))[:, ::-1][:, :n_components], (X * (values < 0.0))[:, :n_components]
 
 
 def _equal_answers(count: int, weights: Any) -> float:

@@ -136,12 +136,6 @@ class EmbeddingDisplay(Display):
         if regions is not None:
             layers = np.concatenate([layers, _checked_regions(regions, points.shape, level)])
         objects: list[Any] = getattr(estimator, "objects_", np.arange(len(points))).tolist()
-        positions = objects == list(range(len(objects)))
-        # Where the numbers of objects begin at 1, the first point is of none.
-        compared = getattr(estimator, "compared_", np.ones(len(points), dtype=bool))
-        given = getattr(estimator, "objects", None) is not None
-        first = int(positions and not given and compared.argmax() == 1)
-        layers, objects = layers[:, first:], objects[first:]
         share = 1.0
         if points.shape[1] > 2:
             layers, share = _in_plane(layers)
@@ -152,13 +146,13 @@ class EmbeddingDisplay(Display):
                     f"`names` must be 'fit', 'all', None or a name for each object, got {names!r}."
                 )
             # Positions are no names.
-            names = None if positions else objects
+            names = None if objects == list(range(len(objects))) else objects
         pictures = None
         if images is not None:
             pictures = list(read_images(images, objects, range(len(objects))).values())
-        names = _of_objects(names, objects, first, "names")
-        classes = _of_objects(classes, objects, first, "classes")
-        reference = _of_objects(_points_of(reference), objects, first, "reference")
+        names = _of_objects(names, objects, "names")
+        classes = _of_objects(classes, objects, "classes")
+        reference = _of_objects(_points_of(reference), objects, "reference")
         classes = None if classes is None else checked_classes(classes, "classes")
         if reference is not None:
             reference = _checked_reference(reference, layers.shape[2])
@@ -249,14 +243,12 @@ def _in_rows(
     return points, reference, ellipses
 
 
-def _of_objects(values: Any, objects: list, first: int, label: str) -> Any:
-    """Return an entry for each object; those of arrays may be after that of a point of none."""
+def _of_objects(values: Any, objects: list, label: str) -> Any:
+    """Return an entry for each object."""
     values = in_order(values, objects, f"`{label}`")
     count = len(values) if isinstance(values, Sized) else "no"
     if values is None or count == len(objects):
         return values
-    if count == len(objects) + first:
-        return values[first:]
     raise ValueError(
         f"`{label}` has {count} entries, but there are {len(objects)} objects, {objects[0]!r} to "
         f"{objects[-1]!r}."

@@ -1,29 +1,16 @@
 """Measures of embeddings: against answers, and against another embedding."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array
 
+from skscreen.answers.answers import Answers
+from skscreen.answers.given import given_answers, places_of
 from skscreen.core.inputs import in_order, refuse_times, sound
-from skscreen.embedding.problem.answers import (
-    Answers,
-    Layout,
-    check_total,
-    is_tensor,
-    quadruplets,
-    read_answers,
-    read_groups,
-    read_trials,
-    read_weights,
-    usable_answers,
-)
+from skscreen.embedding.problem.answers import counted, group_codes, quadruplets
 from skscreen.embedding.problem.objective import margins
-from skscreen.embedding.problem.reading.objects import given_objects
-from skscreen.embedding.problem.reading.responses import check_response
-from skscreen.embedding.problem.reading.table import read_table
 from skscreen.embedding.problem.scale import sides_of
 
 
@@ -48,8 +35,7 @@ class NoiseCeiling(NamedTuple):
 
 
 def triplet_error(
-    embedding: Any, X: Any, y: Any = None, sample_weight: Any = None, *, response: Any = "auto",
-    pivot: Any = None, columns: Any = None,
+    embedding: Any, X: Any, y: Any = None, sample_weight: Any = None
 ) -> float:  # fmt: skip
     """Return the share of answers that are wrong in an embedding.
 
@@ -57,12 +43,10 @@ def triplet_error(
     ----------
     embedding : array-like of shape (n_objects, n_components)
         NaN is allowed, and counts as wrong. A frame has the objects as its index, as that of
-        ``set_output(transform="pandas")``.
+        ``set_output(transform="pandas")``, and these are matched by name. An array has a row for
+        each of ``X.objects``, or, where X is an array, for each whole number from 0.
     X, y, sample_weight
-        Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor, of
-        objects that are rows of `embedding`, by number, or by name in the index of a frame.
-    response, pivot, columns
-        What y and the columns of X hold, as for `skscreen.OrdinalEmbedding`.
+        Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets or quadruplets.
 
     Returns
     -------
@@ -74,46 +58,28 @@ def triplet_error(
     ValueError, TypeError
         For invalid arguments; the message names the argument.
     """
-    _refuse_other_forms(embedding, "embedding")
-    names = embedding.index.tolist() if hasattr(embedding, "loc") else None
+    names = embedding.index.to_numpy() if hasattr(embedding, "loc") else None
     # NaN is a point that no answer is right for.
     refuse_times(embedding, "embedding")
     embedding = sound(embedding, "embedding", numbers=False)
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )
-    layout = Layout(columns, pivot, check_response(response))
-    if names is None and not is_tensor(X) and read_table(X, columns).names.dtype.kind in "UST":
-        raise ValueError(
-            "X names objects by strings, which do not say what their rows in an array are, as "
-            "estimators sort them: pass pandas.DataFrame(embedding, index=names), names as "
-            "model.objects_, or whole numbers as objects if these are rows."
-        )
-    objects = np.arange(len(embedding)) if names is None else given_objects(names)
-    rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=objects)
-    check_total(weights)
+    given = given_answers(X, y, kinds=("triplets", "quadruplets"), arrays=("triplets",))
+    answers = counted(given, sample_weight)
+    if names is None and isinstance(X, Answers):
+        names = answers.objects
+        if len(names) != len(embedding):
+            raise ValueError(
+                f"embedding must have a row for each of the {len(names)} objects of X, got "
+                f"{len(embedding)}."
+            )
+    rows = places_of(answers, np.arange(len(embedding)) if names is None else names)
     difference = margins(embedding, rows)
     # Squares that overflow, or are so small that they lose digits, are computed again, scaled.
     again = ~((np.abs(difference) > 1e-280) & (np.abs(difference) < np.inf))
     difference[again] = _scaled_margins(embedding, rows[again])
-    return float(np.average(~(difference > 0.0), weights=weights))
-
-
-def _refuse_other_forms(points: Any, name: str) -> None:
-    """Refuse a model, points by name in a dict or a column, and say what to pass."""
-    call = ""
-    if hasattr(points, "embedding_"):
-        call = f"pandas.DataFrame({name}.embedding_, index={name}.objects_)"
-    elif isinstance(points, Mapping):
-        call = f"pandas.DataFrame.from_dict({name}, orient='index')"
-    if call:
-        raise TypeError(f"{name} must be points, got {type(points).__name__}: pass {call}.")
-    if hasattr(points, "select_dtypes"):
-        for column in points.select_dtypes(exclude="number"):
-            raise ValueError(
-                f"{name} must hold numbers, but its column {column!r} does not. If it holds the "
-                f"names of the objects, pass {name}.set_index({column!r})."
-            )
+    return float(np.average(~(difference > 0.0), weights=answers.weights))
 
 
 def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -127,9 +93,8 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def noise_ceiling(
-    X: Any, y: Any = None, *, oddoneout: bool = False, response: Any = "auto",
-    sample_weight: Any = None, groups: Any = None, odd: Any = None,
-    pivot: Any = None, columns: Any = None,
+    X: Any, y: Any = None, *, oddoneout: bool = False, sample_weight: Any = None,
+    groups: Any = None,
 ) -> NoiseCeiling:  # fmt: skip
     """Return how well answers can be predicted at best, from questions answered several times.
 
@@ -143,17 +108,17 @@ def noise_ceiling(
 
     Parameters
     ----------
-    X, y
-        Triplets or quadruplets as in `skscreen.OrdinalEmbedding.fit`, but not a tensor.
+    X : Answers, or array-like of shape (n_answers, 3)
+        Answers of any kind; their weights are numbers of answers, such as votes.
+    y : array-like of shape (n_answers,), optional
+        Only with an array, as in `skscreen.OrdinalEmbedding.fit`.
     oddoneout : bool, default=False
-        Whether X and y are choices of the odd one out, as for ``loss="oddoneout"``, among any
-        number of objects.
-    response, odd, pivot, columns
-        What y and the columns of X hold, as for `skscreen.OrdinalEmbedding`.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Weights >= 0 of the rows: of the answers in all sums, also where they are the other ones.
-    groups : array-like of shape (n_rows,), default=None
-        Participant of each row. Only questions that at least two have answered count.
+        Whether an array holds choices of the odd one out, whose column is y.
+    sample_weight : array-like of shape (n_trials,), default=None
+        Weights >= 0 of the trials: of the answers in all sums, also where they are the other ones.
+    groups : array-like of shape (n_trials,), default=None
+        Participant of each trial, such as ``answers.groups``. Only questions that at least two have
+        answered count.
 
     Returns
     -------
@@ -175,10 +140,7 @@ def noise_ceiling(
     """
     if not isinstance(oddoneout, bool | np.bool_):
         raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
-    lead = odd if oddoneout else pivot
-    # Answers that are all reversed agree as often.
-    layout = Layout(columns, lead, check_response(response), bool(oddoneout), zero_is_no=True)
-    return ceiling_of(read_votes(X, y, layout, sample_weight, groups))
+    return ceiling_of(read_votes(X, y, oddoneout, sample_weight, groups))
 
 
 def procrustes_distance(X: Any, Y: Any) -> float:
@@ -200,8 +162,6 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     ValueError, TypeError
         For invalid arguments, or if all points of one are the same; the message names the argument.
     """
-    for name, points in (("X", X), ("Y", Y)):
-        _refuse_other_forms(points, name)
     Y = in_order(Y, X.index.tolist(), "Y") if hasattr(X, "loc") and hasattr(Y, "loc") else Y
     X = check_array(sound(X), dtype=np.float64, input_name="X")
     Y = check_array(sound(Y, "Y"), dtype=np.float64, input_name="Y")
@@ -271,32 +231,28 @@ def ceiling_of(votes: Votes) -> NoiseCeiling:
     )
 
 
-def read_votes(
-    X: Any, y: Any, layout: Layout, sample_weight: Any = None, groups: Any = None
-) -> Votes:
-    """Read who answered which question how."""
-    trials = read_trials(X, y, layout, declared=True)
-    codes = None if groups is None else read_groups(groups, trials.n_rows)
-    answers = Answers(trials.table.codes, trials.weights, trials.rows)
-    if not layout.choice:
-        answers = usable_answers(answers, equal=True)
-    weights = np.ones(len(answers.rows))
-    if sample_weight is not None:
-        weights = read_weights(sample_weight, trials.n_rows)[answers.trials]
-        check_total(weights)
-    kept = weights > 0.0
-    answers, weights = answers.take(kept), weights[kept]
-    questions, options = (_choices if layout.choice else _comparisons)(answers.rows)
-    counts = np.ones(len(options)) if answers.weights is None else answers.weights
+def read_votes(X: Any, y: Any, oddoneout: bool, sample_weight: Any, groups: Any) -> Votes:
+    """Return who answered which question how."""
+    kinds = ("triplets", "quadruplets", "oddoneout", "paired")
+    given = given_answers(X, y, kinds=kinds, arrays=("oddoneout",) if oddoneout else ("triplets",))
+    codes = None if groups is None else group_codes(groups, given.n_trials)
+    answers, counts = given.answers, given.answers.weights
+    counts = np.ones(len(answers.rows)) if counts is None else counts
     if np.any(counts != np.floor(counts)):
-        raise ValueError("y must hold whole numbers if it holds counts of answers.")
+        raise ValueError("X must have weights that are whole numbers, of answers.")
+    weights = given.weights(sample_weight)
+    weights = np.ones(len(counts)) if weights is None else weights / counts
+    kept = weights > 0.0
+    rows, trials = answers.rows[kept], answers.trials[kept]
+    compare = {"oddoneout": _choices, "paired": _pairs}.get(answers.kind, _comparisons)
+    questions, options = compare(rows)
     return Votes(
         questions=np.unique(questions, axis=0, return_inverse=True)[1].ravel(),
         options=options,
-        n_options=questions.shape[1] if layout.choice else 2,
-        counts=counts,
-        weights=weights,
-        groups=None if codes is None else codes[answers.trials],
+        n_options=3 if answers.kind == "oddoneout" else 2,
+        counts=counts[kept],
+        weights=weights[kept],
+        groups=None if codes is None else codes[trials],
     )
 
 
@@ -309,6 +265,11 @@ def _comparisons(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pairs, first.astype(np.int64)
 
 
-def _choices(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _choices(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Questions which object is the odd one: the option is its place among all, in order."""
-    return np.sort(codes, axis=1), (codes < codes[:, :1]).sum(axis=1)
+    return np.sort(rows, axis=1), (rows < rows[:, -1:]).sum(axis=1)
+
+
+def _pairs(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Questions which of two objects has more of something."""
+    return np.sort(rows, axis=1), (rows[:, 0] > rows[:, 1]).astype(np.int64)

@@ -112,8 +112,8 @@ def test_an_embedding_of_zeros_has_a_bootstrap():
     fitted.fit(rows)
     assert not fitted.embedding_.any()
     assert np.isfinite(fitted.bootstrap(2).points).all()
-    with pytest.raises(ValueError, match="objects names 1 objects that are not known"):
-        next_queries(fitted, 2, objects=[-1])
+    with pytest.raises(ValueError, match=r"^heads must be objects"):
+        next_queries(fitted, 2, heads=[-1])
 
 
 def test_a_bootstrap_is_printed_in_a_line():

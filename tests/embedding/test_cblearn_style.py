@@ -22,7 +22,7 @@ def test_repeated_starts_make_a_scale_stable():
     options = {"noise": 0.1, "noise_model": "distances"}
     answers = make_triplets(points, 120, random_state=1, **options)
     unseen = make_triplets(points, 3000, random_state=2, **options)
-    model = OrdinalEmbedding(1, n_init=10, objects=20)
+    model = OrdinalEmbedding(1, n_init=10)
     assert all(model.set_params(random_state=seed).fit(answers).score(unseen) > 0.8
                for seed in range(3))  # fmt: skip
 
@@ -73,7 +73,7 @@ def test_the_dimension_is_recovered_as_a_python_integer():
 
 def test_more_triplets_bring_points_nearer():
     points = np.random.RandomState(0).rand(20, 2)
-    model = OrdinalEmbedding(2, objects=20, random_state=0)
+    model = OrdinalEmbedding(2, random_state=0)
     errors = [procrustes_distance(points, model.fit_transform(make_triplets(
         points, size, random_state=0))) for size in (50, 200, 1600)]  # fmt: skip
     assert errors[0] > errors[1] > errors[2]
@@ -82,9 +82,9 @@ def test_more_triplets_bring_points_nearer():
 
 def test_a_fit_goes_on_from_given_points():
     # Of a laboratory: new answers about the same objects.
-    model = OrdinalEmbedding(2, objects=12, random_state=0).fit(TRIPLETS[:400])
+    model = OrdinalEmbedding(2, random_state=0).fit(TRIPLETS[:400])
     before = model.embedding_
-    again = OrdinalEmbedding(2, objects=12, random_state=0).fit(TRIPLETS, init=before)
+    again = OrdinalEmbedding(2, random_state=0).fit(TRIPLETS, init=before)
     assert again.n_iter_ < OrdinalEmbedding(2, random_state=0).fit(TRIPLETS).n_iter_
     # Not turned: the points are where they were, but for what the new answers say, and the ridge.
     assert np.corrcoef(again.embedding_.ravel(), before.ravel())[0, 1] > 0.98

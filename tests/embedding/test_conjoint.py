@@ -1,6 +1,6 @@
 """Conjoint models: against a probit model that is written down pair by pair, and its deviances."""
 
-import re
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.stats import chi2, norm
 
-from skscreen import DifferenceScaling
+from skscreen import DifferenceScaling, read_answers
 
 GLOSS, BUMPS = np.array([0.0, 0.2, 0.5, 0.7]), np.array([0.0, 0.8, 1.5, 1.9, 2.6])
 SHAPE = (4, 5)
@@ -17,6 +17,8 @@ RNG = np.random.default_rng(0)
 FIRST, SECOND = (np.stack([RNG.integers(n, size=700) for n in SHAPE], axis=1) for _ in range(2))
 VALUE = GLOSS[:, None] + BUMPS
 GREATER = VALUE[tuple(FIRST.T)] - VALUE[tuple(SECOND.T)] + RNG.normal(size=700) > 0.0
+# Two equal stimuli say nothing.
+TOLD = (FIRST != SECOND).any(axis=1)
 # Levels are counted from 1, as R does.
 FRAME = pd.DataFrame(
     {"G1": FIRST[:, 0], "G2": SECOND[:, 0], "B1": FIRST[:, 1], "B2": SECOND[:, 1]}
@@ -37,18 +39,23 @@ N_PARAMETERS = {"gloss": 3, "bumps": 4, "additive": 7, "full": 19}
 
 def deviance(model, v):
     value = values_of(model, v)
-    z = value[tuple(FIRST.T)] - value[tuple(SECOND.T)]
-    return -2.0 * norm.logcdf(np.where(GREATER, z, -z)).sum()
+    z = (value[tuple(FIRST.T)] - value[tuple(SECOND.T)])[TOLD]
+    return -2.0 * norm.logcdf(np.where(GREATER[TOLD], z, -z)).sum()
 
 
 BEST = {name: minimize(lambda v, name=name: deviance(name, v), np.zeros(k), method="BFGS")
         for name, k in N_PARAMETERS.items()}  # fmt: skip
 
 
+def said(X=FRAME, chosen=GREATER, response="sign", **options):
+    columns = [("G1", "B1"), ("G2", "B2")]
+    return read_answers(X, columns, kind="paired", chosen=chosen, response=response, **options)
+
+
 def fitted(name, X=FRAME, y=GREATER, **options):
     conjoint = {"gloss": {"model": "independent", "attribute": 0},
                 "bumps": {"model": "independent", "attribute": 1}}  # fmt: skip
-    return DifferenceScaling(**conjoint.get(name, {"model": name}), **options).fit(X, y)
+    return DifferenceScaling(**conjoint.get(name, {"model": name}), **options).fit(said(X, y))
 
 
 @pytest.mark.filterwarnings("ignore:The answers agree")
@@ -77,7 +84,7 @@ def test_nested_models_are_compared_by_their_deviances():
     assert found.p_value < 1e-3
     assert additive.likelihood_ratio_test(full).df == 12
     assert additive.likelihood_ratio_test(full).p_value > 0.01
-    logit = DifferenceScaling(model="full", link="logit").fit(FRAME, GREATER)
+    logit = DifferenceScaling(model="full", link="logit").fit(said())
     for smaller, larger, message in (
         (full, additive, "special case, .* got 'additive', and this one is 'full'"),
         (bumps, fitted("gloss"), "special case"),
@@ -95,97 +102,67 @@ def test_the_test_has_its_level():
     rng, p_values = np.random.default_rng(1), []
     for _ in range(60):
         X = rng.integers(3, size=(200, 4))
-        first = X[:, 0] - X[:, 1] + rng.normal(size=200) > 0.0
-        one, both = (DifferenceScaling(model=name).fit(X, first)
+        first = X[:, 0] - X[:, 2] + rng.normal(size=200) > 0.0
+        answers = read_answers(X, [(0, 1), (2, 3)], kind="paired", chosen=first, response="sign")
+        one, both = (DifferenceScaling(model=name).fit(answers)
                      for name in ("independent", "additive"))  # fmt: skip
         p_values.append(one.likelihood_ratio_test(both).p_value)
     assert 0.35 < np.mean(p_values) < 0.65
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["additive", "full"])
-def test_answers_in_any_form_are_the_same(name):
-    expected = fitted(name)
+def test_answers_in_any_form_are_the_same():
+    expected = fitted("additive")
     signs = np.where(GREATER, 1, -1)
-    turned = FRAME[["G2", "G1", "B2", "B1"]].to_numpy()
-    rows = np.where(GREATER[:, None], FRAME, turned)
-    forms = ((FRAME, signs), (FRAME, GREATER.astype(int)), (FRAME.to_numpy() * 0.1, GREATER),
-             (turned, ~GREATER), (rows, None))  # fmt: skip
-    for X, y in forms:
-        assert_allclose(fitted(name, X, y).scale_, expected.scale_, atol=1e-6)
+    side = np.where(GREATER, "left", "right")
+    codes = {"left": ("G1", "B1"), "right": ("G2", "B2")}
+    for answers in (said(FRAME, chosen=signs), said(FRAME, chosen=side, response=codes)):
+        found = DifferenceScaling(model="additive").fit(answers)
+        assert_allclose(found.scale_, expected.scale_, atol=1e-6)
     words = [[f"gloss {k}" for k in range(4)], [f"bump {k}" for k in range(5)]]
-    named = FRAME.copy().astype(object)
+    named = FRAME.astype(object)
     for columns, names in ((["G1", "G2"], words[0]), (["B1", "B2"], words[1])):
         named[columns] = np.array(names, dtype=object)[FRAME[columns].to_numpy() - 1]
-    extra = named.assign(observer="O1")
-    by_name = fitted(name, extra, GREATER, objects=words, columns=["G1", "G2", "B1", "B2"])
+    by_name = DifferenceScaling(model="additive").fit(said(named, objects=product(*words)))
     assert_allclose(by_name.scale_, expected.scale_)
-    repeated = fitted(name, np.repeat(FRAME.to_numpy(), 3, axis=0), np.repeat(GREATER, 3))
-    assert_allclose(fitted(name, FRAME, 3 * signs, response="count").deviance_, repeated.deviance_)
+    assert [levels.tolist() for levels in by_name.objects_] == words
+    assert by_name.score(said(named)) == expected.score(said(FRAME))
+    votes = DifferenceScaling(model="additive").fit(said(FRAME, weights=np.full(700, 3.0)))
+    repeated = said(pd.concat([FRAME] * 3), chosen=np.tile(GREATER, 3))
+    assert_allclose(votes.deviance_, DifferenceScaling(model="additive").fit(repeated).deviance_)
 
 
 def test_agreement():
     model = fitted("additive")
     z = model.scale_[tuple(FIRST.T)] - model.scale_[tuple(SECOND.T)]
-    assert_array_equal(model.predict(FRAME), np.sign(z))
-    assert_allclose(model.score(FRAME, GREATER), np.mean(np.where(GREATER, z, -z) > 0.0))
+    right = np.where(GREATER, z, -z)
+    assert_array_equal(model.predict(said(FRAME)), np.sign(right)[TOLD])
+    assert_allclose(model.score(said(FRAME)), np.mean(right[TOLD] > 0.0))
     weights = np.arange(700) % 2
-    assert_allclose(model.score(FRAME, GREATER, weights),
-                    np.mean(np.where(GREATER, z, -z)[1::2] > 0.0))  # fmt: skip
-    with pytest.raises(ValueError, match="X names 1 objects that are not known, 9"):
-        model.predict([[9, 1, 1, 2]])
+    assert_allclose(
+        model.score(said(FRAME), sample_weight=weights[TOLD]),
+        np.average(right[TOLD] > 0.0, weights=weights[TOLD]),
+    )
+    other = read_answers([[9, 1, 1, 2]], [(0, 1), (2, 3)], kind="paired")
+    with pytest.raises(ValueError, match=r"^X has the object \(9, 1\)"):
+        model.predict(other)
 
 
-@pytest.mark.parametrize(
-    ("options", "X", "message"),
-    [
-        ({"model": "additive"}, [[0, 1, 2]], "X must have two columns for each of two or more"),
-        ({"model": "independent", "attribute": 2}, [[0, 1, 0, 1]], "attribute must be one of 2"),
-        (
-            {"model": "additive"},
-            [["a", "b", "c", "d"]],
-            r"for attribute 0: a list of all names in their order for each attribute.*objects=\[\[",
-        ),
-        (
-            {"model": "additive", "objects": [["a", "b"], None]},
-            [["a", "b", "c", "d"]],
-            "for attribute 1",
-        ),
-        ({"model": "additive", "objects": [0, 1, 2]}, [[0, 1, 0, 1]], "objects must be a list"),
-        ({"model": "additive", "objects": 5}, [[0, 1, 0, 1]], "objects must be a list"),
-        ({"model": "additive"}, [[0, 1, 0, np.nan]], "X has a missing answer, NaN, in row 0"),
-        ({"model": "sum"}, [[0, 1, 0, 1]], "'model' parameter"),
-    ],
-)
-def test_wrong_trials_are_named(options, X, message):
-    with pytest.raises(ValueError, match=message):
-        DifferenceScaling(**options).fit(X)
+def test_levels_that_no_answer_connects():
+    apart = read_answers([[1, 1, 1, 2], [2, 1, 2, 2]] * 9, [(0, 1), (2, 3)], kind="paired")
+    for name, pieces in (("additive", 2), ("full", 2), ("independent", 2)):
+        with pytest.warns(UserWarning, match="pieces"):
+            assert DifferenceScaling(model=name).fit(apart).n_pieces_ == pieces
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        "gloss_left bump_left gloss_right bump_right".split(),
-        "S1Gloss S1Bump S2Gloss S2Bump".split(),
-        "top_gloss top_bump bottom_gloss bottom_bump".split(),
-        "gloss_ref bump_ref gloss_test bump_test".split(),
-        "gloss0 bump0 gloss1 bump1".split(),
-        [(side, name) for side in ("first", "second") for name in ("gloss", "bump")],
-    ],
-)
-def test_stimuli_side_by_side_are_told_by_their_labels(labels):
-    frame = pd.DataFrame([[1, 2, 2, 1], [1, 1, 2, 2]], columns=labels)
-    order = [frame.columns[k] for k in (0, 2, 1, 3)]
-    with pytest.raises(ValueError, match=re.escape(f"Pass columns={order}; or")):
-        DifferenceScaling(model="additive").fit(frame)
-    DifferenceScaling(model="additive", columns=order).fit(frame)
-
-
-def test_conjoint_trials_are_no_quadruplets():
-    with pytest.raises(ValueError, match=r"name an object twice.* pass model='additive'"):
-        DifferenceScaling().fit(FRAME, GREATER)
-
-
-def test_levels_in_strings_are_told():
-    with pytest.raises(ValueError, match=r"attribute 0: .* These are numbers: pass X"):
-        DifferenceScaling(model="additive").fit(FRAME.astype(str), GREATER)
+def test_wrong_trials_are_named():
+    pairs = read_answers([["a", "b"], ["b", "c"]], kind="paired")
+    tuples = said(FRAME)
+    for options, X, match in (
+        ({"model": "additive"}, pairs, "^X must be answers whose objects are tuples"),
+        ({"model": "independent", "attribute": 2}, tuples, "^attribute must be one of 2"),
+        ({"model": "sum"}, tuples, "'model' parameter"),
+        ({"model": "additive"}, [[0, 1, 0, 1]], "^X must"),
+        ({}, tuples, "^X must be answers of kind"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            DifferenceScaling(**options).fit(X)

@@ -1,15 +1,13 @@
-import warnings
-
 import numpy as np
+import pandas as pd
 import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import logistic, norm
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen import DifferenceScaling
+from skscreen import DifferenceScaling, read_answers
 from skscreen.datasets import make_triplets
 
 N = 8
@@ -51,7 +49,7 @@ def test_values_and_their_errors():
         i, j, k = np.sort([rng.permutation(N)[:3] for _ in range(600)], axis=1).T
         z = (SCALE[k] - SCALE[j]) - (SCALE[j] - SCALE[i]) + 0.2 * rng.normal(size=600)
         rows = np.where((z > 0)[:, None], np.stack([j, i, k], 1), np.stack([j, k, i], 1))
-        model = DifferenceScaling(objects=N).fit(rows)
+        model = DifferenceScaling().fit(rows)
         inside.append(np.abs(model.scale_ / model.noise_ - SCALE / 0.2)[1:]
                       < (model.standard_errors_ / model.noise_)[1:])  # fmt: skip
     assert 0.5 < np.mean(inside) < 0.85
@@ -63,20 +61,27 @@ def test_answers_without_contradiction_have_a_finite_scale():
     assert model.score(triplets_of(SCALE[:, None], 300, 1)) > 0.95
 
 
-def test_names_need_an_order():
+def test_names_have_the_order_that_is_said():
     names = np.array(["none", "faint", "weak", "clear", "strong", "high", "glaring", "full"])
-    with pytest.raises(ValueError, match="objects must be given"):
-        DifferenceScaling().fit(names[ROWS])
-    model = DifferenceScaling(objects=names).fit(names[ROWS])
+    answers = read_answers(names[ROWS], objects=names)
+    model = DifferenceScaling().fit(answers)
     assert_allclose(model.scale_, DifferenceScaling().fit(ROWS).scale_)
+    assert model.objects_.tolist() == names.tolist()
     assert model.predict([["none", "faint", "full"]]).tolist() == [1]
-    assert model.score(names[ROWS]) == DifferenceScaling().fit(ROWS).score(ROWS)
+    assert model.score(read_answers(names[ROWS])) == DifferenceScaling().fit(ROWS).score(ROWS)
 
 
-def test_a_first_object_that_is_in_no_answer_is_told():
-    with pytest.warns(UserWarning, match="The first of the objects, 0, is in no answer of X"):
-        shifted = DifferenceScaling(objects=N + 1).fit(ROWS + 1)
-    assert shifted.score(ROWS + 1) == DifferenceScaling().fit(ROWS).score(ROWS)
+@pytest.mark.parametrize("levels", [np.arange(-1, 7), np.arange(8) + 0.5, 2.0 ** np.arange(-3, 5)])
+def test_levels_are_numbers_in_ascending_order(levels):
+    model = DifferenceScaling().fit(levels[ROWS])
+    assert_allclose(model.scale_, DifferenceScaling().fit(ROWS).scale_)
+    assert model.objects_.tolist() == levels.tolist()
+
+
+def test_an_object_in_no_answer_is_a_piece_of_its_own():
+    with pytest.warns(UserWarning, match="2 pieces"):
+        model = DifferenceScaling().fit(read_answers(ROWS + 1, objects=range(N + 1)))
+    assert model.score(ROWS + 1) == DifferenceScaling().fit(ROWS).score(ROWS)
 
 
 def test_too_few_steps_are_told():
@@ -86,16 +91,15 @@ def test_too_few_steps_are_told():
 
 def test_equal_weights_are_so_many_answers():
     repeated = DifferenceScaling().fit(np.repeat(ROWS, 4, axis=0))
-    for given in ({"sample_weight": np.full(400, 4.0)}, {"y": np.full(400, 4)}):
-        weighted = DifferenceScaling().fit(ROWS, **given)
+    for given in (ROWS, read_answers(ROWS)):
+        weighted = DifferenceScaling().fit(given, sample_weight=np.full(400, 4.0))
         assert_allclose(weighted.standard_errors_, repeated.standard_errors_)
         assert_allclose(weighted.log_likelihood_, repeated.log_likelihood_)
 
 
 @pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS])
-def test_reversed_answers_are_told_by_a_scale_that_falls(rows):
-    with pytest.warns(UserWarning, match="scale falls .* Pass the reverse of y"):
-        falling = DifferenceScaling().fit(rows, np.zeros(len(rows), dtype=bool))
+def test_reversed_answers_show_in_the_scale(rows):
+    falling = DifferenceScaling().fit(rows, np.zeros(len(rows), dtype=bool))
     rising = DifferenceScaling().fit(rows)
     assert_allclose(falling.scale_, -rising.scale_, rtol=1e-3)
 
@@ -125,18 +129,26 @@ def test_standard_errors_are_those_of_fishers_information(link, law):
     assert_allclose(fit.standard_errors_[1:], errors * unit, rtol=1e-5)
 
 
-@pytest.mark.parametrize("pivot", [None, 1])
-def test_answers_that_all_say_the_same_are_told(pivot):
-    rng = np.random.default_rng(0)
-    X = np.sort([rng.choice(9, 3 if pivot else 4, replace=False) for _ in range(60)], axis=1)
-    model = DifferenceScaling(pivot=pivot)
-    with pytest.warns(UserWarning, match="All 60 answers say .* higher .* numbers of answers"):
-        clone(model).set_params(response="count").fit(X, rng.uniform(0.5, 2.0, size=60))
-    with pytest.warns(UserWarning, match="All 60 answers say that the pair of the lower"):
-        model.fit(X, np.zeros(60, dtype=bool))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.fit(X, X[:, -1] - X[:, -2] > X[:, 1] - X[:, 0])
+def test_the_scale_of_quadruplets_is_that_of_a_probit_model():
+    rng = np.random.default_rng(1)
+    rows = np.array([rng.permutation(9)[:4] for _ in range(400)]) + 1
+    s = np.r_[0.0, np.linspace(0.0, 2.0, 9) ** 2]
+    pairs = np.sort(rows.reshape(-1, 2, 2), axis=2)
+    z = np.diff(s[pairs], axis=2)[:, :, 0]
+    upper = z[:, 1] - z[:, 0] + rng.normal(size=400) > 0
+
+    def loss(values):
+        z = np.diff(np.r_[0.0, 0.0, values][pairs], axis=2)[:, :, 0]
+        return -norm.logcdf(np.where(upper, 1, -1) * (z[:, 1] - z[:, 0])).sum()
+
+    found = minimize(loss, np.linspace(0.1, 1.0, 8), method="BFGS").x
+    columns = ["S1", "S2", "S3", "S4"]
+    table = pd.DataFrame(rows, columns=columns).assign(resp=upper.astype(int))
+    answers = read_answers(table, columns, kind="quadruplets", chosen="resp",
+                           response={0: "S1", 1: "S3"}, asked="different")  # fmt: skip
+    scale = DifferenceScaling(reg=1e-9).fit(answers)
+    assert scale.objects_.tolist() == list(range(1, 10))
+    assert_allclose(scale.scale_[1:] / scale.noise_, found, rtol=1e-3, atol=1e-3)
 
 
 def test_tiny_weights_are_weights():

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.model_selection import RepeatedKFold, cross_val_score
 
-from skscreen import OrdinalEmbedding, embedding_dimension_test
+from skscreen import OrdinalEmbedding, embedding_dimension_test, read_answers
 from skscreen.embedding.tools.dimension import _chance_p_value, _holm, _rise_p_values
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
@@ -31,7 +31,7 @@ def test_where_all_rises_are_significant_the_last_is_named():
 
 @pytest.mark.slow
 def test_scores_are_those_of_scikit_learn():
-    model = OrdinalEmbedding(1, loss="ste", solver="lbfgs", n_init=20, objects=20, tol=1e-8)
+    model = OrdinalEmbedding(1, loss="ste", solver="lbfgs", n_init=20, tol=1e-8)
     result = embedding_dimension_test(
         ROWS, [1, 2], 4, estimator=model, n_repeats=2, random_state=np.random.RandomState(5)
     )
@@ -103,18 +103,13 @@ def test_only_our_estimator():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("named", [False, True])
-def test_trials_with_the_odd_one_out(named):
+def test_trials_with_the_odd_one_out():
     trials, columns = trials_of(POINTS, 400, 3)
     model = OrdinalEmbedding(loss="oddoneout")
     options = {"cv": 3, "estimator": model, "random_state": 0}
-    first = np.take_along_axis(
-        trials, np.argsort(np.arange(3) != columns[:, None], axis=1, kind="stable"), axis=1
-    )
-    expected = embedding_dimension_test(first, [1, 2], **options)
-    names = np.array([f"object {i:02d}" for i in range(20)])
-    if named:
-        trials, columns = names[trials], names[first[:, 0]]
+    names = np.array([f"object {i:02d}" for i in range(20)])[trials]
+    answers = read_answers(names, kind="oddoneout", chosen=columns, response="position")
+    expected = embedding_dimension_test(answers, [1, 2], **options)
     found = embedding_dimension_test(trials, [1, 2], y=columns, **options)
     assert_array_equal(found.scores_, expected.scores_)
     assert found.scores_[1].mean() > 0.8
@@ -125,8 +120,11 @@ def test_random_answers_have_no_dimension():
     rng = np.random.default_rng(0)
     rows = np.array([rng.choice(12, 3, replace=False) for _ in range(600)])
     found = [
-        embedding_dimension_test(rows, [1, 2], cv=5, random_state=seed, estimator=model)
-        for model in (OrdinalEmbedding(n_init=1), OrdinalEmbedding(loss="oddoneout", n_init=1))
+        embedding_dimension_test(rows, [1, 2], cv=5, random_state=seed, estimator=model, y=y)
+        for model, y in (
+            (OrdinalEmbedding(n_init=1), None),
+            (OrdinalEmbedding(loss="oddoneout", n_init=1), np.zeros(600)),
+        )
         for seed in range(2)
     ]
     assert [result.dimension_ for result in found] == [0] * 4
@@ -152,9 +150,9 @@ def test_participants_are_not_in_two_folds():
     scores = embedding_dimension_test(turned, [1, 2], cv=7, groups=people, random_state=0).scores_
     assert scores.shape == (2, 7)
     assert np.sort(scores[1])[0] < 0.3 < 0.7 < np.sort(scores[1])[1]
-    with pytest.raises(ValueError, match="participants in groups, 7, got 8: pass cv=7"):
+    with pytest.raises(ValueError, match="participants in groups, 7, got 8"):
         embedding_dimension_test(ROWS, [1, 2], cv=8, groups=people)
-    with pytest.raises(ValueError, match="groups must have one participant for each of the 1200"):
+    with pytest.raises(ValueError, match=r"^groups must have an entry"):
         embedding_dimension_test(ROWS, [1, 2], groups=people[1:])
 
 

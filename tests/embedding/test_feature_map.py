@@ -5,7 +5,7 @@ from embedding_reference import share_right, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, read_answers
 from skscreen.metrics import procrustes_distance
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
@@ -29,8 +29,9 @@ def test_new_objects_are_mapped_by_their_features():
 
 
 def test_features_of_objects_without_answers_are_not_learned_from():
+    answers = read_answers(T, objects=range(31))
     near, far = (
-        model(objects=31).fit(T).fit_features(np.vstack([POINTS, stranger])).map_features(POINTS)
+        model().fit(answers).fit_features(np.vstack([POINTS, stranger])).map_features(POINTS)
         for stranger in ([[0.0, 0.0]], [[1e6, -1e6]])
     )
     assert_array_equal(near, far)

@@ -6,7 +6,8 @@ from embedding_reference import triplets_of
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import cross_val_score
 
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, read_answers
+from skscreen.preprocessing import triplets_from_tensor
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
 T = triplets_of(POINTS, 800, 1)
@@ -29,8 +30,8 @@ def test_the_formats_say_the_same(fitted):
     assert_array_equal(np.sort(order, axis=1), np.sort(ASKED, axis=1))
     tensor = fitted.predict(ASKED, result_format="tensor-count")
     assert tensor.shape == (20, 400) and np.abs(tensor).sum() == 800
-    assert fitted.score(tensor) == 1.0
-    Q = ASKED[:, [0, 1, 0, 2]]
+    assert fitted.score(triplets_from_tensor(tensor)) == 1.0
+    Q = read_answers(ASKED[:, [0, 1, 0, 2]], kind="quadruplets")
     assert_array_equal(fitted.predict(Q, "list-order")[:, [0, 1, 3]], order)
 
 
@@ -51,27 +52,28 @@ def test_wrong_formats_are_named(fitted):
         with pytest.raises(ValueError, match="result_format must be one of"):
             fitted.predict(T, wrong)
     with pytest.raises(ValueError, match="'tensor-count' for quadruplets"):
-        fitted.predict(T[:, [0, 1, 0, 2]], "tensor-count")
-    with pytest.raises(ValueError, match="X must name objects of the fit"):
+        fitted.predict(read_answers(T[:, [0, 1, 0, 2]], kind="quadruplets"), "tensor-count")
+    with pytest.raises(ValueError, match="X has the object 50"):
         fitted.predict([[0, 1, 50]], "tensor-count")
-    odd = OrdinalEmbedding(loss="oddoneout", random_state=0).fit(T[:, [2, 0, 1]])
-    assert set(odd.predict(T, "list-boolean")) == {True, False}
+    trials = read_answers(T, kind="oddoneout", chosen=2)
+    odd = OrdinalEmbedding(loss="oddoneout", random_state=0).fit(trials)
+    assert set(odd.predict(trials, "list-boolean")) == {True, False}
     with pytest.raises(ValueError, match="'list-boolean' or 'list-count' for trials"):
-        odd.predict(T, "list-order")
+        odd.predict(trials, "list-order")
 
 
 @pytest.mark.parametrize("scoring", [None, "accuracy"])
 def test_scorers_of_a_cross_validation(scoring):
     """With responses both are the share of agreement."""
-    model = OrdinalEmbedding(objects=20, random_state=0)
+    model = OrdinalEmbedding(random_state=0)
     y = np.where(TURNED, -1, 1)
     scores = cross_val_score(model, ASKED, y, cv=3, scoring=scoring, error_score="raise")
     assert_array_equal(scores, cross_val_score(model, ASKED, y, cv=3))
     assert scores.min() > 0.9
 
 
-def test_start_and_number_of_objects_by_position():
-    start = np.random.default_rng(0).normal(size=(22, 2))
-    by_position = OrdinalEmbedding(random_state=0).fit(T, None, start, 22)
-    by_name = OrdinalEmbedding(random_state=0).fit(T, init=start, n_objects=22)
+def test_the_start_may_be_given_by_position():
+    start = np.random.default_rng(0).normal(size=(20, 2))
+    by_position = OrdinalEmbedding(random_state=0).fit(T, None, start)
+    by_name = OrdinalEmbedding(random_state=0).fit(T, init=start)
     assert_array_equal(by_position.embedding_, by_name.embedding_)

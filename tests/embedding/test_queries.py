@@ -1,13 +1,10 @@
-import warnings
-
 import numpy as np
 import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from skscreen import OrdinalEmbedding, next_queries
-from skscreen.datasets import make_triplets
+from skscreen import OrdinalEmbedding, next_queries, read_answers
 from skscreen.embedding.tools.queries import STRATEGIES
 
 POINTS = np.random.default_rng(0).normal(size=(15, 2))
@@ -34,7 +31,7 @@ def test_only_candidates_about_the_wanted_objects(strategy):
     wanted = candidates[np.isin(candidates[:, 0], [3, 5])]
     allowed = {(i, *sorted((j, k))) for i, j, k in wanted.tolist()}
     asked = next_queries(
-        MODEL, len(allowed), strategy, candidates=candidates, objects=[3, 5], random_state=0
+        MODEL, len(allowed), strategy, candidates=candidates, heads=[3, 5], random_state=0
     )
     assert set(map(tuple, asked.tolist())) == allowed
     with pytest.raises(ValueError, match="n must be at most"):
@@ -57,8 +54,8 @@ def test_what_is_certain_is_not_asked():
 
 def test_new_objects_and_names():
     names = np.array([f"dish {k:02d}" for k in range(16)])
-    model = OrdinalEmbedding(2, objects=names, random_state=0).fit(names[ROWS])
-    asked = next_queries(model, 8, objects=["dish 15"], random_state=0)
+    model = OrdinalEmbedding(2, random_state=0).fit(read_answers(names[ROWS], objects=names))
+    asked = next_queries(model, 8, heads=["dish 15"], random_state=0)
     assert set(asked[:, 0]) == {"dish 15"}
     assert set(asked.ravel()) <= set(names)
 
@@ -72,24 +69,9 @@ def test_wrong_arguments():
         next_queries(MODEL, 0)
     with pytest.raises(ValueError, match="n_samples == 1"):
         next_queries(MODEL, 3, n_samples=1)
-    with pytest.raises(ValueError, match="objects must be a list"):
-        next_queries(MODEL, 3, objects=[])
-    with pytest.raises(ValueError, match="candidates names 1 objects that are not known"):
+    with pytest.raises(ValueError, match="heads must be"):
+        next_queries(MODEL, 3, heads=[])
+    with pytest.raises(ValueError, match="candidates must be objects of the fit"):
         next_queries(MODEL, 3, candidates=[[0, 1, 99]])
     with pytest.raises(NotFittedError):
         next_queries(OrdinalEmbedding(), 3)
-
-
-def test_numbers_of_no_object_are_not_asked_about():
-    answers = make_triplets(np.random.default_rng(0).normal(size=(8, 2)), 200, random_state=0)
-    for ids in (answers + 1, np.where(answers < 4, answers, answers + 3)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = OrdinalEmbedding(random_state=0, max_iter=5).fit(ids)
-            more = OrdinalEmbedding(random_state=0, max_iter=5).fit(ids, n_objects=ids.max() + 3)
-        for strategy in ("random", "uncertainty"):
-            asked = next_queries(model, 50, strategy, n_samples=2, random_state=0, repeats=True)
-            assert set(asked.ravel()) == set(ids.ravel())
-        asked = next_queries(more, 200, "random", random_state=0, repeats=True)
-        assert set(asked.ravel()) == {*ids.ravel(), ids.max() + 1, ids.max() + 2}
-        assert 0 in next_queries(model, 5, "random", objects=[0], random_state=0, repeats=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skscreen import DifferenceScaling
+from skscreen import DifferenceScaling, read_answers
 
 # AutumnLab of MLDS (Knoblauch and Maloney 2008): whether the second pair differs more, for all
 # quadruples of ten levels in lexicographic order.
@@ -35,7 +35,9 @@ GLOSSIER = """
 @pytest.mark.slow
 def test_the_scale_of_mlds():
     quadruples = np.array(list(combinations(range(10), 4)))
-    model = DifferenceScaling().fit(quadruples, np.array(list(SECOND_PAIR), int))
+    answers = read_answers(quadruples, kind="quadruplets", chosen=list(SECOND_PAIR),
+                           response={"0": 0, "1": 2}, asked="different")  # fmt: skip
+    model = DifferenceScaling().fit(answers)
     scale = [0.0, 0.86272, 0.49076, 1.01227, 1.59274, 2.96491, 3.88669, 5.74630, 6.24175, 8.81777]
     assert_allclose(model.scale_ / model.noise_, scale, atol=2e-5)
     assert_allclose(model.noise_, 0.113407, atol=1e-6)
@@ -48,11 +50,10 @@ def test_the_scale_of_mlds():
 def test_the_models_of_mlcm():
     counts = np.array([list(row) for row in GLOSSIER.split()], int)
     first, second = np.nonzero(counts)
-    X = np.stack([first // 5, second // 5, first % 5, second % 5], axis=1)
+    X = np.stack([first // 5, first % 5, second // 5, second % 5], axis=1)
+    answers = read_answers(X, [(0, 1), (2, 3)], kind="paired", weights=counts[first, second])
     models = {
-        name: DifferenceScaling(model=name, attribute=1).fit(
-            X, np.ones(len(X), bool), sample_weight=counts[first, second]
-        )
+        name: DifferenceScaling(model=name, attribute=1).fit(answers)
         for name in ("independent", "additive", "full")
     }
     additive, full = models["additive"], models["full"]
@@ -61,7 +62,9 @@ def test_the_models_of_mlcm():
     assert_allclose(additive.standard_errors_[0][1:], [0.149, 0.149, 0.151, 0.153], atol=5e-4)
     assert_allclose(additive.standard_errors_[1][1:], [0.237, 0.289, 0.331, 0.360], atol=6e-4)
     assert_allclose(full.scale_[4], [1.72885, 3.21078, 4.82027, 6.07862, 7.25057], atol=1e-4)
-    likelihoods = [model.log_likelihood_ for model in models.values()]
+    # R counts two equal stimuli, which say nothing, with the probability 1/2.
+    equal = counts.trace() * np.log(0.5)
+    likelihoods = [model.log_likelihood_ + equal for model in models.values()]
     assert_allclose(likelihoods, [-250.0577, -238.2402, -230.7665], atol=1e-4)
     assert_allclose(additive.likelihood_ratio_test(full), (14.95, 16, 0.5285), rtol=1e-3)
     smaller = models["independent"].likelihood_ratio_test(additive)

@@ -3,8 +3,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 
+from skscreen import read_answers
 from skscreen.metrics import noise_ceiling
 from skscreen.metrics.answers import Votes, ceiling_of
 
@@ -54,29 +54,34 @@ def test_the_same_question_in_any_form():
     assert (found.n_questions, found.n_answers) == (1, 3)
     assert_allclose(found[:3], [1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0])
     assert noise_ceiling([[0, 1, 2]] * 3, [1, 1, -1])[:3] == found[:3]
-    assert noise_ceiling([[0, 1, 2], [0, 1, 2]], [2, -1])[:3] == found[:3]
+    votes = read_answers([[0, 1, 2]], chosen=[[2], [1]], response="count")
+    assert noise_ceiling(votes)[:3] == found[:3]
     assert noise_ceiling([["a", "b", "c"], ["a", "b", "c"], ["a", "c", "b"]])[:3] == found[:3]
     # The pairs of a quadruplet, and the objects of a pair, in any order.
-    assert noise_ceiling([[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 0, 1]])[:3] == found[:3]
+    assert noise_ceiling(pairs([[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 0, 1]]))[:3] == found[:3]
     # A triplet is a quadruplet with one object twice.
-    assert noise_ceiling([[0, 1, 0, 2], [1, 0, 2, 0], [0, 2, 0, 1]])[:3] == found[:3]
+    assert noise_ceiling(pairs([[0, 1, 0, 2], [1, 0, 2, 0], [0, 2, 0, 1]]))[:3] == found[:3]
 
 
 def test_choices_of_the_odd_one_out():
     shown = [["cat", "dog", "car"], ["car", "cat", "dog"], ["dog", "car", "cat"]]
-    found = noise_ceiling(shown, ["car", "car", "cat"], oddoneout=True)
+    found = noise_ceiling(read_answers(shown, kind="oddoneout", chosen=["car", "car", "cat"]))
     assert_allclose(found[:3], [1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0])
     assert noise_ceiling(shown, [2, 0, 2], oddoneout=True) == found
-    assert noise_ceiling([[(0, 1), "a", 3, "b"]] * 2, oddoneout=True).agreement == 1.0
+    paired = read_answers([["a", "b"], ["a", "b"], ["b", "a"]], kind="paired")
+    assert noise_ceiling(paired)[:3] == found[:3]
+
+
+def pairs(rows):
+    return read_answers(rows, kind="quadruplets")
 
 
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
         ([[0, 1, 2], [1, 2, 0]], {}, "answered twice or more, got none"),
-        (sparse.csr_array(np.eye(2, 4)), {}, "none of its 2 rows does"),
-        ([[0, 1, 2], [0, 1, 2]], {"y": [1.5, 2.5], "response": "count"}, "y must hold whole"),
-        ([[0, 1], [0, 1]], {}, "X must have 3 columns"),
+        (read_answers([[0, 1, 2]], weights=[1.5]), {}, "^X must have weights that are whole"),
+        ([[0, 1], [0, 1]], {}, "X must have"),
     ],
 )
 def test_wrong_answers(X, options, message):
@@ -90,12 +95,10 @@ def test_the_switch_is_a_truth_value():
 
 
 def test_equal_counts_are_counts():
-    assert noise_ceiling([[0, 1, 2], [0, 1, 3]], y=[3, 3]).n_answers == 6
-    found = noise_ceiling([[0, 1, 2], [0, 1, 2]], y=[2, -2])
+    assert noise_ceiling(read_answers([[0, 1, 2], [0, 1, 3]], weights=[3, 3])).n_answers == 6
+    found = noise_ceiling(read_answers([[0, 1, 2], [0, 2, 1]], weights=[2, 2]))
     assert found.n_answers == 4
     assert_allclose(found.agreement, 1.0 / 3.0)
-    with pytest.raises(ValueError, match="y must hold whole numbers"):
-        noise_ceiling([[0, 1, 2], [0, 1, 2]], y=[1.5, 1.5])
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -132,5 +135,5 @@ def test_somebody_alone_is_no_ceiling():
     assert noise_ceiling(rows).agreement == 1.0
     with pytest.raises(ValueError, match="answered by two participants in groups"):
         noise_ceiling(rows, groups=["a", "a", "a", "b"])
-    with pytest.raises(ValueError, match="sample_weight must be one number for each of 4 rows"):
+    with pytest.raises(ValueError, match="sample_weight"):
         noise_ceiling(rows, sample_weight=[1.0])

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.exceptions import NotFittedError
 
-from skscreen import DifferenceScaling, OrdinalEmbedding, ScreenedSVC
+from skscreen import DifferenceScaling, OrdinalEmbedding, ScreenedSVC, read_answers
 from skscreen.datasets import make_triplets
 from skscreen.inspection import EmbeddingDisplay
 
@@ -464,20 +464,18 @@ def test_the_bootstrap_of_a_scale_has_regions():
     )
 
 
-def test_objects_whose_numbers_begin_at_1():
+def test_objects_go_by_their_names():
     rows = make_triplets(POINTS, 400, random_state=0) + 1
     model = OrdinalEmbedding(random_state=0).fit(rows)
     classes = ["a", "a", "b", "b", "a", "b"]
-    for given in (classes, ["none", *classes], pd.Series(classes, index=range(1, 7))):
+    for given in (classes, pd.Series(classes, index=range(1, 7))):
         display = EmbeddingDisplay.from_estimator(model, names=NAMES, classes=given)
         assert display.classes.tolist() == classes
-        assert_allclose(display.points, model.embedding_[1:])
+        assert_allclose(display.points, model.embedding_)
     with pytest.raises(ValueError, match="has 5 entries, but there are 6 objects, 1 to 6"):
         EmbeddingDisplay.from_estimator(model, classes=classes[1:])
-    counted = OrdinalEmbedding(random_state=0, objects=range(1, 7)).fit(rows)
-    assert len(EmbeddingDisplay.from_estimator(counted, names=NAMES).points) == 6
     # Points of given objects are drawn, compared or not.
-    given = OrdinalEmbedding(random_state=0, objects=7).fit(rows)
+    given = OrdinalEmbedding(random_state=0).fit(read_answers(rows, objects=range(7)))
     assert len(EmbeddingDisplay.from_estimator(given).points) == 7
 
 

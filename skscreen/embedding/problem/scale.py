@@ -7,7 +7,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
-from skscreen.embedding.problem.answers import Answers, quadruplets
+from skscreen.answers.answers import Answers
+from skscreen.embedding.problem.answers import quadruplets
 
 
 class ScaleFit(NamedTuple):

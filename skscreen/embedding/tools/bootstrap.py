@@ -5,15 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import sparse
 from scipy.linalg import orthogonal_procrustes
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.answers import draw_counts, read_groups
+from skscreen.embedding.problem.answers import compacted, draw_counts, group_codes, pieces
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solvers.solve import solve
@@ -31,7 +28,7 @@ class Bootstrap(NamedTuple):
         Points, rotated, reflected, shifted and scaled to match the embedding of all answers.
         Infinite for objects that the answers do not fix.
     left_out : ndarray of shape (n_samples, n_answers), bool
-        Rows of `answers_` that were not drawn, and so are unseen answers for that sample.
+        Rows of ``answers_.rows`` that were not drawn, and so are unseen answers for that sample.
     """
 
     points: np.ndarray
@@ -52,69 +49,21 @@ class Sample(NamedTuple):
     response: Response
 
 
-class BootstrapMixin(BaseEstimator):
-    """Mixin of ordinal embeddings: refits to resampled answers."""
-
-    def bootstrap(
-        self, n_samples: int = 100, *, groups: Any = None, n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> Bootstrap:  # fmt: skip
-        """Refit answers, or participants, drawn with replacement from those of the fit.
-
-        Each fit starts from `embedding_` and keeps the ridge `reg_`; its points are aligned with
-        `embedding_` by a similarity transformation. The spread of the points of an object shows how
-        much its position depends on which answers were given, but no bias, such as that of the
-        ridge or of too few dimensions.
-
-        A refit does not show what few answers leave open. So the position of an object in fewer
-        than 120 answers is drawn, for each sample, from a normal distribution over the map times
-        the probability of the answers about it: a logistic function of the difference of the
-        squared distances, with a share of answers at random, learned from left out answers.
-
-        Parameters
-        ----------
-        n_samples : int, default=100
-            At least 1.
-        groups : array-like of shape (n_rows,), default=None
-            Participant of each row of X of the fit. Participants are then drawn, each with all
-            answers, because answers of one person are more alike than those of several; None draws
-            single answers.
-        n_jobs : int or None, default=None
-            Threads.
-        random_state : int, RandomState or None, default=None
-            Seed of the resampled answers.
-
-        Returns
-        -------
-        Bootstrap
-
-        Warns
-        -----
-        ConvergenceWarning
-            If refits did not reach `tol` in `max_iter` iterations of L-BFGS, 200 by default or
-            where the fit was by another solver; one warning for all of them.
-        UserWarning
-            If answers do not fix objects: they are in none, or no chain of answers connects them
-            with most of the others. Their points are infinite.
-
-        References
-        ----------
-        B. Efron, R. J. Tibshirani (1993). An introduction to the bootstrap. Chapter 6.
-
-        A. C. Davison, D. V. Hinkley (1997). Bootstrap methods and their application. Section 3.8,
-        resampling of groups.
-        """
-        check_is_fitted(self)
-        sample = draw_sample(self, n_samples, groups, n_jobs, check_random_state(random_state))
-        if not sample.fixed.all():
-            names = [str(name) for name in self.objects_[~sample.fixed]]
-            more = f" and {len(names) - 5} others" if len(names) > 5 else ""
-            warn_user(
-                f"The answers do not fix the place of {', '.join(names[:5])}{more}: no chain of "
-                "answers connects them with most of the objects. Their regions are infinite."
-            )
-            sample.points[:, ~sample.fixed] = np.inf
-        return Bootstrap(sample.points, sample.left_out)
+def bootstrap(
+    model: Any, n_samples: int, groups: Any, n_jobs: int | None,
+    random_state: int | np.random.RandomState | None,
+) -> Bootstrap:  # fmt: skip
+    """Return embeddings of resampled answers of a model."""
+    sample = draw_sample(model, n_samples, groups, n_jobs, check_random_state(random_state))
+    if not sample.fixed.all():
+        names = [str(name) for name in model.objects_[~sample.fixed]]
+        more = f" and {len(names) - 5} others" if len(names) > 5 else ""
+        warn_user(
+            f"The answers do not fix the place of {', '.join(names[:5])}{more}: no chain of "
+            "answers connects them with most of the objects. Their regions are infinite."
+        )
+        sample.points[:, ~sample.fixed] = np.inf
+    return Bootstrap(sample.points, sample.left_out)
 
 
 def draw_sample(
@@ -122,10 +71,11 @@ def draw_sample(
 ) -> Sample:
     """Refit resampled answers, and draw the objects with few answers."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-    rows, weights, trials = model.answers_
+    answers = model.answers_
+    rows, weights = answers.rows, answers.weights
     needed = n_samples * (8.0 * model.embedding_.size + 9.0 * len(rows))
     check_memory(needed, f"{n_samples:,} embeddings", "Use a smaller n_samples.")
-    codes = None if groups is None else read_groups(groups, model.n_trials_)[trials]
+    codes = None if groups is None else group_codes(groups, model.n_trials_)[answers.trials]
     fixed, batches = _connected(rows, len(model.embedding_))
     counts = np.bincount(rows.ravel(), minlength=len(fixed)) * fixed.astype(float)
     # Epochs of other solvers are no iterations of L-BFGS.
@@ -133,7 +83,7 @@ def draw_sample(
     settings = Settings(
         tol=min(float(model.tol), 1.0), max_iter=model.max_iter if counted else None
     )
-    loss, (answers, compared) = EmbeddingLoss.of(model), model.answers_.compact(len(fixed))
+    loss, (own, compared) = EmbeddingLoss.of(model), compacted(rows, len(fixed))
     X, participants = model.embedding_[compared], np.arange(len(rows)) if codes is None else codes
     seeds = random_state.randint(2**31 - 1, size=n_samples + 1).tolist()
 
@@ -142,7 +92,7 @@ def draw_sample(
         times = draw_counts(participants, np.random.default_rng(seed))
         drawn = times > 0
         totals = times[drawn] * (1.0 if weights is None else weights[drawn])
-        problem = EmbeddingProblem(answers.rows[drawn], totals, len(X), loss, model.reg_)
+        problem = EmbeddingProblem(own[drawn], totals, len(X), loss, model.reg_)
         found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
         points = np.zeros_like(model.embedding_)
         points[compared] = nearest_similar(found.embedding, X, counts[compared])
@@ -174,9 +124,7 @@ def draw_sample(
 
 def _connected(rows: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
     """Whether each object belongs to the largest connected batch, and the batch of each."""
-    ends = np.repeat(rows[:, 0], rows.shape[1] - 1), rows[:, 1:].ravel()
-    graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(n_objects, n_objects))
-    batches = sparse.csgraph.connected_components(graph, directed=False)[1]
+    batches = pieces(rows, n_objects)
     # Ties go to the batch with the most answers.
     sizes = np.bincount(batches) + np.bincount(batches[rows[:, 0]], minlength=batches.max() + 1) / (
         len(rows) + 1.0

@@ -14,15 +14,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
-from skscreen.core.sklearn_private import num_samples
-from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.problem.answers import (
-    Answers,
-    Layout,
-    learn_answers,
-    read_groups,
-    usable_answers,
-)
+from skscreen.answers.answers import Answers
+from skscreen.embedding.estimator import OrdinalEmbedding, fit_unjudged
+from skscreen.embedding.fitted import given_to
+from skscreen.embedding.problem.answers import counted, group_codes
 from skscreen.embedding.verdict import warn_misread
 
 
@@ -80,9 +75,9 @@ def embedding_dimension_test(
     ----------
     X, y, sample_weight
         Answers as `OrdinalEmbedding.fit` takes them.
-    groups : array-like of shape (n_rows,), default=None
-        Participant of each row of X. Folds then are of whole participants: how well answers of new
-        people are predicted. None makes folds of single answers.
+    groups : array-like of shape (n_trials,), default=None
+        Participant of each trial, such as ``answers.groups``. Folds then are of whole participants:
+        how well answers of new people are predicted. None makes folds of single trials.
     dimensions : sequence of int, default=(1, 2, 3, 4, 5)
         Dimensions to test, at least two, ascending. They should go beyond the expected dimension:
         if every rise is significant, the last one is returned. Each additional dimension reduces
@@ -144,21 +139,20 @@ def embedding_dimension_test(
     if not isinstance(model, OrdinalEmbedding):
         raise TypeError(f"estimator must be an OrdinalEmbedding, got {model!r}.")
     cv = check_scalar(cv, "cv", Integral, min_val=2)
-    n_repeats = check_scalar(n_repeats, "n_repeats", Integral, min_val=1)
+    n_repeats = check_scalar(n_repeats, "n_repeats", Integral, min_val=1, max_val=10**6)
     alpha = check_scalar(
         alpha, "alpha", Real, min_val=0.0, max_val=1.0, include_boundaries="neither"
     )
-    answers, objects, _ = learn_answers(X, y, sample_weight, Layout.of(model), model.objects)
-    answers = usable_answers(answers)
-    if len(answers.rows) < cv:
-        raise ValueError(
-            f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
-        )
+    given = given_to(model, X, y)
+    answers = counted(given, sample_weight)
+    trials = np.unique(answers.trials)
+    if len(trials) < cv:
+        raise ValueError(f"cv must be at most the number of answers, {len(trials)}, got {cv}.")
+    codes = None if groups is None else group_codes(groups, given.n_trials)[trials]
     rng = check_random_state(random_state)
-    folds = _folds(answers, groups, num_samples(X), cv, n_repeats, rng)
-    columns = list(range(answers.rows.shape[1]))
-    read = {"columns": columns, "odd": 2, "pivot": None, "response": "auto"}
-    model = clone(model).set_params(objects=len(objects), verbose=0, **read)
+    folds = _folds(len(trials), codes, cv, n_repeats, rng)
+    answers = answers[trials]
+    model = clone(model).set_params(verbose=0)
     tasks = (
         delayed(_score_fold)(model, answers, tested, *fold, rng.randint(2**31 - 1))
         for fold in folds
@@ -198,17 +192,15 @@ def _checked_dimensions(dimensions) -> np.ndarray:
     return np.array(values)
 
 
-def _folds(answers: Answers, groups, n_rows: int, cv: int, n_repeats: int, rng) -> list:
-    """Rows of answers to fit and to test, of single answers or of whole groups."""
-    if groups is None:
+def _folds(n_trials: int, codes: np.ndarray | None, cv: int, n_repeats: int, rng: Any) -> list:
+    """Trials to fit and to test, single ones or those of whole groups."""
+    if codes is None:
         folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng)
-        return list(folds.split(answers.rows))
-    codes = read_groups(groups, n_rows)[answers.trials]
+        return list(folds.split(np.arange(n_trials)))
     n_groups = len(np.unique(codes))
     if n_groups < cv:
         raise ValueError(
-            f"cv must be at most the number of participants in groups, {n_groups}, got {cv}: pass "
-            f"cv={n_groups}, or fewer."
+            f"cv must be at most the number of participants in groups, {n_groups}, got {cv}."
         )
     return [
         fold
@@ -219,22 +211,18 @@ def _folds(answers: Answers, groups, n_rows: int, cv: int, n_repeats: int, rng) 
 
 def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
     """Score each dimension on the answers of the fit and on those of the fold."""
-    parts = [answers.take(part) for part in (train, test)]
-    rows, weights, _ = parts[0]
-    scores = []
+    parts, scores = [answers[train], answers[test]], []
     for n_components in dimensions:
         fold = clone(model).set_params(n_components=int(n_components), random_state=seed)
-        fold._silent = True
-        fold.fit(rows, sample_weight=weights)
-        scores.append([fold.score(X, sample_weight=w) for X, w, _ in parts])
+        fit_unjudged(fold, parts[0])
+        scores.append([fold.score(part) for part in parts])
     return scores
 
 
 def _warn_misread(model, answers: Answers, n_components: int) -> None:
     """Warn where a map of all answers says that they are misread."""
     whole = clone(model).set_params(n_components=n_components, random_state=0)
-    whole._silent = True
-    warn_misread(whole.fit(answers.rows, sample_weight=answers.weights))
+    warn_misread(fit_unjudged(whole, answers))
 
 
 def _rise_p_values(scores: np.ndarray, test_share: float) -> np.ndarray:

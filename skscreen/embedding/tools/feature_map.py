@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.floats import SQUARABLE
 from skscreen.core.inputs import in_order, sound
@@ -18,75 +17,30 @@ from skscreen.core.sklearn_private import check_feature_names
 _MATRICES = 4
 
 
-class FeatureMapMixin(BaseEstimator):
-    """Mixin of embeddings: points of new objects from features."""
+def learn_map(
+    model: Any, F: Any, alpha: float, gamma: float | None
+) -> tuple["FeatureMap", KernelRidge]:
+    """Return how features are scaled, and their regression on the points of a model."""
+    check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
+    F = in_order(F, model.objects_.tolist(), "F")
+    frame = FeatureMap().fit(F, model.compared_)
+    F = frame.transform(F)[model.compared_]
+    check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
+    spread = 2.0 * F.var(axis=0).sum()
+    if gamma is not None:
+        check_scalar(gamma, "gamma", Real, min_val=0)
+        gamma = min(float(gamma) * frame.size_ * frame.size_, SQUARABLE)
+    else:
+        gamma = 1.0 / spread if spread > 0.0 else 1.0
+    ridge = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
+    return frame, ridge.fit(F, model.embedding_[model.compared_])
 
-    def fit_features(self, F: Any, *, alpha: float = 0.1, gamma: float | None = None) -> Self:
-        """Learn a map from features of the objects to their points.
 
-        Kernel ridge regression with the kernel exp(-gamma |f - f'|^2), for the objects that were
-        compared.
-
-        Parameters
-        ----------
-        F : array-like of shape (n_objects, n_features)
-            A row for each of `objects_`. A frame whose index are these may have them in any order,
-            and so may a dict.
-        alpha : float, default=0.1
-            Strength of the ridge, > 0.
-        gamma : float, optional
-            By default 1 / (mean squared distance of the features).
-
-        Returns
-        -------
-        OrdinalEmbedding
-
-        Raises
-        ------
-        ValueError, TypeError
-            For invalid arguments, or if the estimator is not fitted.
-        MemoryError
-            If the kernel matrices of so many objects would not fit into the free memory.
-        """
-        check_is_fitted(self)
-        check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
-        F = in_order(F, self.objects_.tolist(), "F")
-        frame = FeatureMap().fit(F, self.compared_)
-        F = frame.transform(F)[self.compared_]
-        check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
-        spread = 2.0 * F.var(axis=0).sum()
-        if gamma is not None:
-            check_scalar(gamma, "gamma", Real, min_val=0)
-            gamma = min(float(gamma) * frame.size_ * frame.size_, SQUARABLE)
-        else:
-            gamma = 1.0 / spread if spread > 0.0 else 1.0
-        model = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
-        self.feature_map_ = model.fit(F, self.embedding_[self.compared_])
-        self._frame = frame
-        return self
-
-    def map_features(self, F: Any) -> np.ndarray:
-        """Return points for new objects from their features.
-
-        Parameters
-        ----------
-        F : array-like of shape (n_new_objects, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_new_objects, n_components)
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `F` does not have the features of the map, or if `fit_features` was not called.
-        MemoryError
-            If the kernel matrices of so many objects would not fit into the free memory.
-        """
-        check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
-        F, model = self._frame.transform(F), self.feature_map_
-        check_kernel_memory(len(F), len(model.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
-        return model.predict(F)
+def mapped(frame: "FeatureMap", ridge: KernelRidge, F: Any) -> np.ndarray:
+    """Return points for features."""
+    F = frame.transform(F)
+    check_kernel_memory(len(F), len(ridge.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
+    return ridge.predict(F)
 
 
 class FeatureMap(BaseEstimator):

@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.objective import margins
-from skscreen.embedding.problem.reading.objects import find_known
-from skscreen.embedding.problem.reading.table import read_column, read_table
 from skscreen.embedding.tools.bootstrap import draw_sample
 from skscreen.fitting.warning import warn_user
 
@@ -20,7 +18,7 @@ STRATEGIES = ("information", "uncertainty", "random")
 
 def next_queries(
     model: Any, n: int, strategy: str = "information", *, candidates: Any = None,
-    objects: Any = None, repeats: bool = False, n_samples: int = 20,
+    heads: Any = None, repeats: bool = False, n_samples: int = 20,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:  # fmt: skip
     r"""Choose the triplets to ask next.
@@ -49,8 +47,8 @@ def next_queries(
     strategy : {"information", "uncertainty", "random"}, default="information"
     candidates : array-like of shape (n_candidates, 3), default=None
         Questions (i, j, k), with objects as in the fit: is i nearer to j or to k? None draws a few
-        thousand at random, of all objects but numbers that no answer has, unless they were given.
-    objects : array-like of shape (n_heads,), default=None
+        thousand at random, of all objects of the answers.
+    heads : array-like of shape (n_heads,), default=None
         Only ask questions whose first object is one of these, for instance new objects. Objects
         that are in no answer are assumed to be at the point of a random other object.
     repeats : bool, default=False
@@ -108,7 +106,7 @@ def next_queries(
     if not isinstance(strategy, str) or strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {STRATEGIES}, got {strategy!r}.")
     rng = check_random_state(random_state)
-    pool = _pool(model, n, candidates, objects, rng)
+    pool = _pool(model, n, candidates, heads, rng)
     if len(pool) < n:
         raise ValueError(f"n must be at most {len(pool)}, the number of candidates, got {n}.")
     scores = np.ones(len(pool))
@@ -141,21 +139,14 @@ def _new_first(pool: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int) ->
     return np.concatenate([order[new], order[~new]])
 
 
-def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
+def _pool(model: Any, n: int, candidates: Any, heads: Any, rng: Any) -> np.ndarray:
     """Different questions, by positions."""
-    known = _known_objects(model)
-    if objects is not None:
-        if isinstance(objects, str) or not hasattr(objects, "__len__") or not len(objects):
-            raise ValueError("objects must be a list of objects of the fit.")
-        table = read_column(objects, len(objects), "objects", "name")
-        heads = find_known(table, model.objects_, input_name="objects")
-        known = np.union1d(known, heads)
-    n_objects = len(known)
+    n_objects, everything = len(model.objects_), False
+    chosen = None if heads is None else _places(model, heads, "heads", 1)
     if candidates is not None:
-        table = read_table(candidates, input_name="candidates")
-        if table.codes.shape[1] != 3:
-            raise ValueError("candidates must be triplets of objects of the fit.")
-        rows = find_known(table, model.objects_, input_name="candidates")[table.codes]
+        rows = _places(model, candidates, "candidates", 2)
+        if rows.shape[1] != 3:
+            raise ValueError(f"candidates must be triplets, got shape {rows.shape}.")
     else:
         size = max(2000, 50 * n)
         check_memory(24.0 * size, f"{n:,} questions", "Use a smaller n.")
@@ -164,23 +155,28 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
             rows = np.stack(np.unravel_index(np.arange(n_objects**3), (n_objects,) * 3), axis=1)
         else:
             rows = rng.randint(n_objects, size=(size, 3))
-        rows = known[rows]
-    if objects is not None:
+    if chosen is not None:
         if candidates is None and not everything:
-            rows[:, 0] = rng.choice(heads, size=len(rows))
-        rows = rows[np.isin(rows[:, 0], heads)]
+            rows[:, 0] = rng.choice(chosen, size=len(rows))
+        rows = rows[np.isin(rows[:, 0], chosen)]
     i, j, k = rows.T
     rows = np.stack([i, np.minimum(j, k), np.maximum(j, k)], axis=1)
     return np.unique(rows[(i != j) & (i != k) & (j != k)], axis=0)
 
 
-def _known_objects(model) -> np.ndarray:
-    """Return the positions of objects that were given or compared: other numbers may be of none."""
-    places = np.arange(len(model.objects_))
-    if model.objects is not None:
-        return places
-    # As 0 is where numbers begin at 1. Those above all that were compared were given to `fit`.
-    return places[model.compared_ | (places > np.flatnonzero(model.compared_).max())]
+def _places(model: Any, names: Any, argument: str, ndim: int) -> np.ndarray:
+    """Return the places of objects of the fit, given by name."""
+    if isinstance(names, str) or not hasattr(names, "__len__") or not len(names):
+        raise ValueError(f"{argument} must be a list of objects of the fit, got {names!r}.")
+    values = np.asarray(names, dtype=object)
+    if values.ndim != ndim:
+        raise ValueError(f"{argument} must have {ndim} dimension(s), got {values.ndim}.")
+    place = {name: k for k, name in enumerate(model.objects_.tolist())}
+    try:
+        found = [place[name] for name in values.ravel().tolist()]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{argument} must be objects of the fit, got {error}.") from None
+    return np.array(found, dtype=np.int64).reshape(values.shape)
 
 
 def _entropies(model, pool: np.ndarray, n_samples: int, rng) -> tuple[np.ndarray, np.ndarray]:

@@ -6,12 +6,13 @@ import pandas as pd
 from skscreen import concat_answers, read_answers
 from skscreen.datasets import load_eurodist, make_triplets
 from skscreen.preprocessing import (
-    triplets_from_mostcentral,
-    triplets_from_multiselect,
+    paired_from_levels,
+    triplets_from_matrix,
     triplets_from_oddoneout,
+    triplets_from_piles,
     triplets_from_ranking,
     triplets_from_ratings,
-    triplets_from_votes,
+    triplets_from_tensor,
 )
 from tests.proofs.fuzz.checks import call, expect
 from tests.proofs.fuzz.inputs import DENSE, Inputs, spoiled_matrix
@@ -37,49 +38,39 @@ def trials(inputs: Inputs, n_trials: int, width: int):
 
 
 def fuzz_preprocessing(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "select", "is_ranked", "ranks", "votes", "ratings", "groups", "response",
-                 "columns")  # fmt: skip
-    n_trials, width = inputs.count(1, 8), inputs.count(3, 6)
-    X, plain = trials(inputs, n_trials, width)
+    inputs.spoil("X", "columns", "kind", "values", "objects", "groups", "weights", "missing",
+                 "ranks", "matrix", "tensor", "dissimilarity")  # fmt: skip
+    n, width = inputs.count(2, 12), inputs.count(3, 6)
+    X, plain = trials(inputs, n, width)
     rng = inputs.rng()
-    column = rng.integers(width, size=n_trials)
-    y = inputs.junk("y", inputs.pick(None, column, column.tolist()))
-    if "y" in inputs.spoiled:
-        y = inputs.pick(
-            y, column + 1, column[1:], 0.5 * column, column.astype(str), column[:, None]
-        )
-    n_pairs = (width - 1) * (width - 2)
-    response = "position" if y is not None else inputs.pick("auto", "chosen")
-    told = {"response": inputs.junk("response", response),
-            "columns": inputs.junk("columns", inputs.pick(None, list(range(width))))}  # fmt: skip
-    for function in (triplets_from_oddoneout, triplets_from_mostcentral):
-        done = call(function, X, y, **told)
-        if not inputs.spoiled:
-            expect(done.result.shape == (n_pairs * n_trials, 3), "rows of choices")
-    k = inputs.count(1, width - 1)
-    select = inputs.pick(k, 1 + np.argsort(rng.random((n_trials, width - 1)), axis=1)[:, :k])
-    ranked = inputs.junk("is_ranked", inputs.pick(True, False))
-    select = inputs.junk("select", select)
-    # Columns may be objects too.
-    done = call(triplets_from_multiselect, X, select, ranked, response="position")
-    ranks = inputs.junk("ranks", inputs.pick(None, np.round(4.0 * rng.random(plain[:, 1:].shape))))
-    call(triplets_from_ranking, X, ranks)
-    votes = inputs.junk(
-        "votes", inputs.pick(rng.integers(3, size=plain.shape), np.ones(plain.shape))
-    )
-    found = call(triplets_from_votes, X, votes)
-    if found.error is None:
-        expect(len(found.result[0]) == len(found.result[1]), "a weight for each triplet")
-    ratings = inputs.junk(
-        "ratings", inputs.pick(rng.integers(1, 8, n_trials), rng.random(n_trials))
-    )
-    groups = inputs.junk("groups", inputs.pick(None, rng.integers(2, size=n_trials)))
-    pairs = [list(row)[:2] for row in (plain if "X" not in inputs.spoiled else [])] or X
-    call(triplets_from_ratings, pairs, ratings, groups=groups)
-    if inputs.spoiled:
-        return
-    n_triplets = k * (width - 1 - k) + (k * (k - 1) // 2 if ranked else 0)
-    expect(done.result.shape == (n_triplets * n_trials, 3), "rows of selections")
+    values = inputs.junk("values", inputs.pick(rng.integers(1, 8, n), rng.random(n)))
+    said = {
+        "objects": inputs.junk("objects", inputs.pick(None, range(width + 3))),
+        "groups": inputs.junk("groups", inputs.pick(None, rng.integers(2, size=n))),
+        "missing": inputs.junk("missing", inputs.pick((), [None], [3])),
+    }  # fmt: skip
+    weights = {"weights": inputs.junk("weights", inputs.pick(None, rng.random(n)))}
+    kind = {"kind": inputs.junk("kind", inputs.pick("triplets", "quadruplets"))}
+    made = [
+        call(triplets_from_ratings, X, inputs.junk("columns", [0, 1]), values, **said, **weights,
+             **kind, dissimilarity=inputs.junk("dissimilarity", False)),
+        call(triplets_from_piles, X, [0], values, **said, **kind),
+        call(paired_from_levels, X, [0], values, **said, **weights),
+    ]  # fmt: skip
+    ranks = inputs.junk("ranks", inputs.pick(None, [*rng.integers(4, size=(width - 1, n))]))
+    made.append(call(triplets_from_ranking, X, None, ranks, **said, **weights))
+    matrix, _ = inputs.matrix("matrix", width, width, forms=DENSE)
+    made.append(call(triplets_from_matrix, matrix))
+    tensor = make_triplets(rng.normal(size=(5, 2)), 20, result_format="tensor-count")
+    made.append(call(triplets_from_tensor, inputs.junk("tensor", inputs.pick(tensor, tensor.T))))
+    odd = call(read_answers, plain[:, :3], kind="oddoneout", chosen=0, must_work=True).result
+    made.append(call(triplets_from_oddoneout, odd, must_work=True))
+    for done in made:
+        if done.error is None:
+            answers = done.result
+            expect(np.all((answers.rows >= 0) & (answers.rows < len(answers.objects))), "places")
+            expect(np.all(np.diff(answers.trials) >= 0), "trials in order")
+            expect(answers.groups is None or len(answers.groups) == len(answers), "groups")
 
 
 def fuzz_made(inputs: Inputs) -> None:

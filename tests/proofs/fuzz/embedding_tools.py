@@ -10,6 +10,7 @@ from skscreen import (
     OrdinalEmbedding,
     embedding_dimension_test,
     next_queries,
+    read_answers,
 )
 from skscreen.inspection import DimensionTestDisplay
 from tests.proofs.fuzz.checks import call, expect, expect_finite
@@ -18,7 +19,7 @@ from tests.proofs.fuzz.others import answers
 
 ESTIMATORS = (
     None, OrdinalEmbedding(loss="ste", max_iter=3), OrdinalEmbedding(loss="ckl", reg=0.0),
-    OrdinalEmbedding(objects=13, solver="lbfgs", max_iter=2),
+    OrdinalEmbedding(solver="lbfgs", max_iter=2),
 )  # fmt: skip
 
 
@@ -50,16 +51,18 @@ def fuzz_queries(inputs: Inputs) -> None:
         "n": (1, 3), "strategy": ("information", "uncertainty", "random"),
         "n_samples": (2, 5), "random_state": (None, 0, np.random.RandomState(0)),
     }  # fmt: skip
-    inputs.spoil("candidates", "objects", *valid)
+    inputs.spoil("candidates", "heads", *valid)
     n, rng = inputs.count(5, 12), inputs.rng()
     rows = np.array([rng.permutation(n)[:3] for _ in range(inputs.count(1, 40))])
     loss = inputs.pick("soe", "ste", "tste", "gnmds", "ckl", "oddoneout")
-    model = OrdinalEmbedding(inputs.pick(1, 2, 7), loss=loss, max_iter=5, objects=n)
-    model.fit(rows)
+    odd = loss == "oddoneout"
+    said = read_answers(rows, kind="oddoneout" if odd else "triplets", chosen=2 if odd else None,
+                        objects=range(n))  # fmt: skip
+    model = OrdinalEmbedding(inputs.pick(1, 2, 7), loss=loss, max_iter=5).fit(said)
     options = {"n": 2, **inputs.options(next_queries, valid)}
     candidates = inputs.junk("candidates", inputs.pick(None, rows, rows.tolist()))
-    objects = inputs.junk("objects", inputs.pick(None, [0, 3], np.arange(n)))
-    done = call(partial(next_queries, model), candidates=candidates, objects=objects, **options)
+    heads = inputs.junk("heads", inputs.pick(None, [0, 3], np.arange(n)))
+    done = call(partial(next_queries, model), candidates=candidates, heads=heads, **options)
     if done.error is not None:
         return
     asked = done.result
@@ -74,14 +77,18 @@ def fuzz_scaling(inputs: Inputs) -> None:
     valid = {
         "link": ("probit", "logit"), "reg": (1e-6, 1e-12, 1e12),
         "tol": (1e-8, 0.0, 1e300), "max_iter": (100, 1),
-        "objects": (None, 13, list("abcdefghijkl")), "columns": (None, [0, 1, 2]),
-        "pivot": (None, 1), "response": ("auto", "sign", "count"), "attribute": (0, 1),
+        "attribute": (0, 1),
         "model": ("difference", "difference", "independent", "additive", "full"), "verbose": (0,),
     }  # fmt: skip
     inputs.spoil("X", "y", "sample_weight", *valid)
     model = DifferenceScaling(**inputs.options(DifferenceScaling, valid))
     width = inputs.pick(3, 4)
     X, y, _ = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(1, 60), width)
+    if model.model != "difference" and not inputs.spoiled:
+        levels, y = inputs.rng().integers(4, size=(n_rows, 4)), None
+        said = call(read_answers, levels, [(0, 1), (2, 3)], kind="paired")
+        X = X if said.error is not None else said.result
+        n_rows = len(X)
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(model.fit, X, y, sample_weight=weights)
     if done.error is not None:

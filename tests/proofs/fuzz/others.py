@@ -19,6 +19,7 @@ from skscreen import (
     ScreenedSVCCV,
     Store,
     project_box_equality,
+    read_answers,
 )
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.inspection import (
@@ -63,11 +64,6 @@ EMBEDDING = {
     "margin": (0.1, 1e-12, 1e6, 1e200),
     "smoothing": (1.0, 0.0, 1e-12, 1e6),
     "tol": (1e-4, 0.0, 1e-12, 1e300),
-    "objects": (None, None, range(12), 30, 1000, list("abcdefghijkl")),
-    "columns": (None, None, [0, 1, 2], [2, 0, 1]),
-    "odd": (None, None, 0, 2),
-    "pivot": (None, None, 1),
-    "response": ("auto", "auto", "sign", "count", "position", "chosen"),
     "n_jobs": (None, 1, 2),
     "verbose": (0, False),
     "random_state": (None, 0, np.random.RandomState(0)),
@@ -103,8 +99,13 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
         y = inputs.pick([1, 2], right[:-1], "text", 0.5 * right, right.astype(str), {}, 3,
                         np.full(n_rows, np.nan), np.zeros(n_rows), [None] * n_rows)  # fmt: skip
     elif inputs.pick(False, True):
-        y = inputs.pick(right, right.astype(int), np.where(right, 1, -1), right.tolist(),
-                        np.where(right, 3.0, -2.0), rng.integers(3, size=n_rows))  # fmt: skip
+        y = inputs.pick(right, np.where(right, 1, -1), right.tolist(),
+                        rng.integers(3, size=n_rows))  # fmt: skip
+    elif "X" not in inputs.spoiled and inputs.pick(False, True):
+        kind = inputs.pick("oddoneout", "mostcentral") if width == 3 else "quadruplets"
+        said = {"chosen": rng.integers(3, size=n_rows), "response": "position"}
+        done = call(read_answers, rows, kind=kind, **(said if width == 3 else {}))
+        given = done.result if done.error is None else given
     return inputs.note("X", given), inputs.note("y", y), rows
 
 
@@ -113,7 +114,7 @@ def fuzz_embedding(inputs: Inputs) -> None:
     options = {"max_iter": 20, **inputs.options(OrdinalEmbedding, EMBEDDING)}
     n, n_rows, width = inputs.count(4, 12), inputs.count(1, 60), inputs.pick(3, 4)
     X, y, rows = answers(inputs, n, n_rows, width)
-    weights, plain_weights = inputs.weights("sample_weight", n_rows)
+    weights = inputs.weights("sample_weight", n_rows)[0]
     fit = {"sample_weight": weights}
     if "init" in inputs.spoiled or inputs.pick(False, False, True):
         fit["init"] = inputs.junk("init", inputs.rng().normal(size=(n, 2)))
@@ -138,10 +139,8 @@ def fuzz_embedding(inputs: Inputs) -> None:
     if call(model.fit_features, F).error is None:
         mapped = call(model.map_features, F)
         expect(mapped.error is not None or np.all(np.isfinite(mapped.result)), "mapped points")
-    moved = model.columns or model.pivot or model.odd
-    if inputs.spoiled or y is not None or model.formulation == "convex" or moved:
-        return
-    check_stress(model, X, plain_weights)
+    if not inputs.spoiled and model.formulation == "nonconvex":
+        check_stress(model)
 
 
 def place_new(inputs: Inputs, model, rows) -> None:
@@ -153,30 +152,24 @@ def place_new(inputs: Inputs, model, rows) -> None:
         expect(np.all(np.isfinite(done.result)), "placed points")
 
 
-def check_stress(model, X, weights) -> None:
+def check_stress(model) -> None:
     """Compare `stress_` with its formula."""
-    place = {name: row for row, name in enumerate(model.objects_.tolist())}
-    rows = np.array([[place[name] for name in row] for row in np.asarray(X).tolist()])
+    rows, weights = model.answers_.rows, model.answers_.weights
+    weights = np.ones(len(rows)) if weights is None else weights
     odd = model.loss == "oddoneout"
-    if odd:
-        rows = rows[:, [1, 2, 0]]
-    if rows.shape[1] == 3:
-        rows = rows[:, [0, 1, 0, 2]]
-    i, j, l, k = rows.T
-    same = (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
-    used = ~same & (weights > 0.0)
+    i, j, l, k = (rows if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]]).T
     Z = model.embedding_
-    a, c = (((Z[u] - Z[v]) ** 2).sum(axis=1)[used] for u, v in ((i, j), (l, k)))
+    a, c = (((Z[u] - Z[v]) ** 2).sum(axis=1) for u, v in ((i, j), (l, k)))
     shape = EmbeddingLoss.of(model).shape
     if model.loss == "soe":
         a, c = np.maximum(a, 1e-12), np.maximum(c, 1e-12)
     with np.errstate(all="ignore"):
         if odd:
-            e = ((Z[j] - Z[k]) ** 2).sum(axis=1)[used]
+            e = ((Z[j] - Z[k]) ** 2).sum(axis=1)
             losses = a + np.logaddexp.reduce([-a, -c, -e], axis=0)
         else:
             losses = embedding_losses(model.loss, shape, a, c)
-    wanted = float(weights[used] @ losses / weights[used].sum())
+    wanted = float(weights @ losses / weights.sum())
     if np.isfinite(wanted):
         expect_close(model.stress_, wanted, 1e-9 * (1.0 + float(np.max(a + c))), "stress")
 

@@ -37,8 +37,9 @@ COVERS = {
     "read_answers": {"read_answers", "concat_answers", "Answers"},
     "make_triplets": {"make_triplets", "load_eurodist"},
     "preprocessing": {
-        "triplets_from_oddoneout", "triplets_from_mostcentral", "triplets_from_multiselect",
-        "triplets_from_ranking", "triplets_from_ratings", "triplets_from_votes",
+        "paired_from_levels", "triplets_from_matrix", "triplets_from_oddoneout",
+        "triplets_from_piles", "triplets_from_ranking", "triplets_from_ratings",
+        "triplets_from_tensor",
     },
     "MaxMarginChain": {"MaxMarginChain"},
     "DistributedLinearSVC": {
