@@ -144,8 +144,7 @@ def test_imports_stand_at_the_top():
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [
                 alias.name for alias in node.names
             ]  # fmt: skip
-            known = {module.split(".")[0] for module in modules} <= OPTIONAL
-            assert known or path.name == "own.py", (path, modules)
+            assert {module.split(".")[0] for module in modules} <= OPTIONAL, (path, modules)
 
 
 def test_no_files_import_each_other_in_a_circle():
@@ -155,20 +154,19 @@ def test_no_files_import_each_other_in_a_circle():
     above = {
         path: {modules[known] for module, name in imports(path)
                for known in (f"{module}.{name}", module) if known in modules}
-        for path in FILES if path.name != "own.py"
+        for path in FILES
     }  # fmt: skip
     done = set()
 
     def visit(path, way):
         assert path not in way, [*way[way.index(path) :], path]
         if path not in done:
-            for other in above.get(path, ()):
+            for other in above[path]:
                 visit(other, [*way, path])
             done.add(path)
 
     for path in FILES:
-        if path.name != "own.py":
-            visit(path, [])
+        visit(path, [])
 
 
 def all_classes():

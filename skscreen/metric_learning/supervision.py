@@ -49,8 +49,7 @@ def class_codes(
     if unlabelled is not None:
         known &= ~_equal(y, unlabelled)
     # Without those that are not used, objects may be labels of one kind.
-    labels = y[known]
-    labels = check_labels(labels.tolist() if y.dtype.kind == "O" else labels)
+    labels = check_labels(y[known])
     if labels.size:
         check_classification_targets(labels)
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)

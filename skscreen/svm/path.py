@@ -13,7 +13,6 @@ from skscreen.core.sklearn_private import Interval, StrOptions, validate_params
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of
 from skscreen.fitting.progress import say
-from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.targets import Targets
@@ -27,6 +26,7 @@ from skscreen.svm.screened.references import Fitted
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
+from skscreen.svm.training_data import own_unless_made
 
 _RULES = {
     "eps": [Interval(Real, 0, 1, closed="neither"), None],

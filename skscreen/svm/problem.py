@@ -19,7 +19,6 @@ from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
-from skscreen.fitting.training_data import own
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
     KERNELS_WITH_GAMMA,
@@ -40,6 +39,7 @@ from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
+from skscreen.svm.training_data import own
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from skscreen import (
     svc_path,
     svr_path,
 )
-from skscreen.fitting.training_data import mark
+from skscreen.svm.training_data import mark
 
 X, y = load_iris(return_X_y=True)
 X = scale(X)[::2]

@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.svm import NuSVC, NuSVR
 
 from skscreen.core.certificate import Certificate
-from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import of_rows
@@ -23,6 +22,7 @@ from skscreen.svm.certificate import VanishedError
 from skscreen.svm.nu.samples import limit_of, near_zero, samples_in_kernel
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
+from skscreen.svm.training_data import own_unless_made
 
 _HULLS_MEET = (
     "the weighted means of so many samples of both classes can be one point, and w = 0 tells none "

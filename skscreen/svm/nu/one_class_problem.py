@@ -20,7 +20,6 @@ from skscreen.core.checks import check_samples
 from skscreen.core.floats import EPS
 from skscreen.core.inputs import refuse_masked
 from skscreen.core.sklearn_private import num_samples
-from skscreen.fitting.training_data import own_unless_made
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.distances import square_norms
@@ -34,6 +33,7 @@ from skscreen.svm.nu.samples import limit_of, samples_in_kernel
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, accepted, taken, with_kernel
 from skscreen.svm.screening.bounds import SLACK
+from skscreen.svm.training_data import own_unless_made
 
 _AT_ORIGIN = "the origin is among the samples that are kept, and w = 0 tells none from another"
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.fitting.training_data import mark
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.training_data import mark
 
 
 @dataclass(frozen=True, repr=False)
