@@ -274,7 +274,7 @@ class ScreenedRTLM(
             Class labels. The member of a class of one has no triplets of its own. Ignored with
             comparisons, so that in a pipeline y can be for the classifier that follows.
         triplets : array-like of shape (n_triplets, 3), integer, optional
-            Rows (i, j, l): sample i should be nearer to j than to l, by 1 in squared distance.
+            Rows (i, j, k): sample i should be nearer to j than to k, by 1 in squared distance.
         quadruplets : array-like of shape (n_quadruplets, 4), integer, optional
             Rows (i, j, k, l): samples i and j should be nearer to each other than k and l.
         pairs : tuple (S, D, U, L) or (S, D), optional
@@ -284,7 +284,7 @@ class ScreenedRTLM(
             every pair of S should be nearer than every pair of D, by 1. These |S| |D| comparisons
             are never listed, and cannot be combined with others.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0 of the samples, with labels: the losses of the triplets (i, j, l) count
+            Weights >= 0 of the samples, with labels: the losses of the triplets (i, j, k) count
             times the weight of i. A sample of weight 0 is left out.
         comparison_weight : array-like of shape (n_comparisons,), optional
             Weights >= 0 of the comparisons, in the order triplets, quadruplets, similar pairs,

@@ -236,8 +236,8 @@ def same_pairs(rows: np.ndarray) -> np.ndarray:
     if rows.shape[1] == 3:
         i, j, k = rows.T
         return (i == j) | (i == k) | (j == k)
-    i, j, l, k = rows.T
-    return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
+    i, j, k, l = rows.T
+    return (i == j) | (k == l) | ((i == k) & (j == l)) | ((i == l) & (j == k))
 
 
 def _check_bounds(name: str, values: Any, n_pairs: int) -> np.ndarray:

@@ -264,7 +264,7 @@ def fit_comparisons(
     if weights is not None:
         weights = check_weights_in_range(weights, len(rows))
     if model._size == 3:
-        # Turned round, (i, j, l) is (i, l, j).
+        # Turned round, (i, j, k) is (i, k, j).
         triplets = np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))
         supervision = Supervision(triplets=triplets, comparison_weight=weights)
     else:

@@ -289,7 +289,7 @@ def _comparisons(
 
 
 class RTLMTripletsClassifier(ComparisonsClassifier):
-    """Metric from triplets (i, j, l): sample i should be nearer to j than to l.
+    """Metric from triplets (i, j, k): sample i should be nearer to j than to k.
 
     The problem and its certificate are those of `ScreenedRTLM.fit(X, triplets=...)`. The samples
     are triplets, so cross-validation splits triplets.
@@ -334,8 +334,8 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
     >>> from skscreen import RTLMTripletsClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> triplets = np.random.default_rng(0).integers(len(X), size=(2000, 3))
-    >>> i, j, l = triplets.T
-    >>> triplets = triplets[(y[i] == y[j]) & (y[i] != y[l]) & (i != j)]
+    >>> i, j, k = triplets.T
+    >>> triplets = triplets[(y[i] == y[j]) & (y[i] != y[k]) & (i != j)]
     >>> model = RTLMTripletsClassifier(preprocessor=scale(X))
     >>> bool(cross_val_score(model, triplets).mean() > 0.9)
     True

@@ -10,7 +10,7 @@
 
 namespace skscreen::embedding {
 
-// Answers about n objects: (i, j, k), or (i, j, l, k).
+// Answers about n objects: (i, j, k), or (i, j, k, l).
 inline void expects_answers(Matrix<const int32_t> answers, int64_t n) {
   expects(answers.columns == 3 || answers.columns == 4, "answers must have 3 or 4 columns");
   expects_places("answers", answers, n);

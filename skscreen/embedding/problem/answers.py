@@ -34,7 +34,7 @@ def compacted(rows: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def quadruplets(rows: np.ndarray) -> np.ndarray:
-    """Return answers as (i, j, l, k): i is nearer to j than l to k, which is i in triplets."""
+    """Return answers as (i, j, k, l): i is nearer to j than k is to l; a triplet has k = i."""
     return rows if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]]
 
 

@@ -18,7 +18,7 @@ from skscreen.embedding.problem.losses import EmbeddingLoss
 class Terms(NamedTuple):
     """Arrays of a problem for the compiled evaluations."""
 
-    answers: np.ndarray  # (m, 3) or (m, 4), int32: (i, j, k) or (i, j, l, k) as in `Answers`
+    answers: np.ndarray  # (m, 3) or (m, 4), int32: (i, j, k) or (i, j, k, l) as in `Answers`
     weights: np.ndarray  # (m,), or (0,) where all are one
     pairs: np.ndarray  # (P, 2), int32: the distinct pairs; empty where they are not listed
     places: np.ndarray  # (m, sides), int32: the near, far (, third) pair's row of `pairs`

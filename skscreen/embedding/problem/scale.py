@@ -49,8 +49,8 @@ def judgements_of(answers: Answers, n_objects: int) -> Judgements:
 
 def design_of(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
     """Matrix of z in the values of all objects but the first."""
-    i, j, l, k = quadruplets(rows).T
-    far = differences(n_objects, np.maximum(l, k), np.minimum(l, k))
+    i, j, k, l = quadruplets(rows).T
+    far = differences(n_objects, np.maximum(k, l), np.minimum(k, l))
     return far - differences(n_objects, np.maximum(i, j), np.minimum(i, j))
 
 

@@ -2,7 +2,7 @@
 
 Item t compares a *near* pair (a, b) with a *far* pair (c, e): its margin under a metric M is
 <M, H_t> = d_M^2(c, e) - d_M^2(a, b) with H_t = (x_c - x_e)(x_c - x_e)' - (x_a - x_b)(x_a - x_b)'.
-A triplet (i, j, l) is the near pair (i, j) with the far pair (i, l). H_t is never formed: margins
+A triplet (i, j, k) is the near pair (i, j) with the far pair (i, k). H_t is never formed: margins
 are one GEMM, one squared distance a pair and one subtraction an item; the adjoint
 sum_t w_t H_t = X' L_w X is a graph Laplacian on the pairs (Yoshida et al. 2019, section 2). Which
 pairs are compared is in `items.py`, with a picture.

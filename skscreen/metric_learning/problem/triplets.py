@@ -29,7 +29,7 @@ def triplets_from_labels(
     bytes_per_triplet: int = 0, keep: Callable[[Callable], np.ndarray] | None = None,
     anchors: np.ndarray | None = None,
 ) -> Items:  # fmt: skip
-    """Build the triplets (i, j, l) with j among the nearest of the class of i, l of others."""
+    """Build the triplets (i, j, k) with j among the nearest of the class of i, k of others."""
     # `y` (n,) are codes 0, 1, ...; a class with one member has no anchor. `keep` gets the search,
     # and returns its result or one kept from before; with `anchors` (m,) no others have triplets.
     n = len(X)

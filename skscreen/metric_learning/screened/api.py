@@ -58,7 +58,7 @@ def screen_triplets(
     y : array-like of shape (n_samples,), optional
         Class labels, of which the triplets are made as by `ScreenedRTLM`.
     triplets : array-like of shape (n_triplets, 3), optional
-        Rows (i, j, l) in place of labels: sample i should be nearer to j than to l.
+        Rows (i, j, k) in place of labels: sample i should be nearer to j than to k.
     lam : float
         Of the problem that is to be solved, > 0; see `relative_lam`.
     reference : fitted ScreenedRTLM, or array-like of shape (n_features, n_features)

@@ -73,7 +73,7 @@ def _balls(
 
 
 def _listed(items: Items, samples: np.ndarray) -> np.ndarray:
-    """Return the triplets (i, j, l), in the order of their numbers."""
+    """Return the triplets (i, j, k), in the order of their numbers."""
     near_pairs, places = items.listed()
     out = np.empty((near_pairs.size, 3), dtype=np.int64)
     near, far = items.pairs(near_pairs, places)

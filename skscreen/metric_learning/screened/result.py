@@ -18,7 +18,7 @@ class TripletScreening:
     Attributes
     ----------
     triplets_ : ndarray of shape (n_triplets, 3)
-        Rows (i, j, l): sample i should be nearer to j than to l.
+        Rows (i, j, k): sample i should be nearer to j than to k.
     codes_ : ndarray of shape (n_triplets,), int8
         0 undecided, 1 no loss (margin above 1), 2 on the linear piece of the loss.
     undecided_ : ndarray
