@@ -45,12 +45,19 @@ def kernel_machines():
     for loss in ("hinge", "squared_hinge"):
         for intercept in ("free", "penalised"):
             for y in (TWO, THREE):
-                skscreen.ScreenedSVC(1e3, loss=loss, intercept=intercept).fit(X, y)
+                model = skscreen.ScreenedSVC(1e3, loss=loss, intercept=intercept).fit(X, y)
+                model.set_params(decision_function_shape="ovo").decision_function(X)
+                model.predict(X)
         skscreen.svc_path(X, TWO, Cs=[0.1, 1.0, 10.0], loss=loss)
         skscreen.svc_path(X, TWO, Cs=[0.1, 1.0, 10.0], loss=loss, kernel="linear")
         found = X, TWO, X, TWO
         skscreen.svc_certified_C(*found, C_range=(0.1, 10.0), kernel="linear", loss=loss, eps=0.1)
-    skscreen.ScreenedSVR().fit(X, NOISY)
+    skscreen.ScreenedSVR().fit(X, NOISY).predict(X)
+    for kernel in ("linear", "poly", "sigmoid"):
+        for rows in (X, TEXT):
+            model = skscreen.ScreenedSVC(kernel=kernel, break_ties=True).fit(rows, THREE)
+            model.predict(rows)
+            model.decision_function(rows[:1])
 
 
 def many_rows():
@@ -114,13 +121,10 @@ def embeddings():
     for loss in ("ste", "tste", "ckl"):
         skscreen.OrdinalEmbedding(loss=loss, n_init=1, random_state=0).fit(answers)
     skscreen.OrdinalEmbedding(loss="ste", formulation="convex").fit(answers)
-    skscreen.ConceptEmbedding(3, n_init=1, max_iter=5).fit(skscreen.read_answers(answers))
-    points = np.abs(X[:8])
-    rows, powers = answers.astype(np.int32), np.exp(points @ points.T)
-    concepts.row_errors(points, rows, np.empty(0), True, 0.1, np.empty((8, 4)))
-    concepts.pair_gradient(points, rows[:, :2].copy(), ONES, np.zeros((8, 4)))
-    concepts.pair_similarities(points, rows[:, :2].copy(), np.empty(60))
-    concepts.sum_over_thirds(powers, 0, np.zeros((8, 8)))
+    skscreen.ConceptEmbedding(3, n_init=1, max_iter=5).fit(answers, answers[:, 2] % 3).similarity()
+    points, pairs = np.abs(X[:8]), answers[:, :2].astype(np.int32)
+    concepts.pair_gradient(points, pairs, ONES, np.zeros((8, 4)))
+    concepts.pair_similarities(points, pairs, np.empty(60))
 
 
 def chains():
@@ -146,6 +150,7 @@ def loops_alone():
     for rows in (X, TEXT):
         drawn, w, a = RNG.integers(0, 60, (3, 2)), np.zeros(rows.shape[1]), np.zeros(60)
         pragam.pegasos_steps(flat_rows(rows), ONES, drawn, 0.1, 0, True, w, a)
+    samples.rbf_values(X, X[:9].copy(), 0.5, np.empty((60, 9)))
     samples.differences(X, X[:9].copy(), -1.0, np.empty((60, 9)))
     svm.pair_optimum(0.1, 1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, 1e-7)
     svm.pencil_radius((1.0, 0.5, 0.25, 0.0), 0.5)
@@ -185,6 +190,8 @@ def loops_alone():
     high[:60] = 1.0
     group = (np.arange(lanes) % 2).astype(np.int8)
     moving = flat(1.0), low, high, flat(0.0), RNG.standard_normal(lanes)
+    noise = ONES, 1.0, np.ones(1), np.ones(1)
+    svm.settle(X[:, :1].copy(), noise)
     svm.pairs_in_groups(K, *moving, group, 1e-3, 100)
     svm.bounded_scores(ONES, HALVES, 1.0, numbers, ONES, ONES, np.empty(60), np.empty(60))
 
@@ -295,6 +302,12 @@ def wrong_places(array):
             yield np.full_like(array, value)
 
 
+def not_finite(array):
+    if array.dtype.kind == "f":
+        yield np.full_like(array, np.nan)
+        yield np.full_like(array, np.inf)
+
+
 def wrong_types(array):
     yield array.astype(np.float16)
     yield array.astype(np.complex128)
@@ -338,7 +351,7 @@ def test_wrong_sizes_and_places_stay_inside(calls):
     for (name, _), (function, arguments) in calls.items():
         for path, part in leaves(arguments):
             if isinstance(part, np.ndarray):
-                for wrong in [*wrong_sizes(part), *wrong_places(part)]:
+                for wrong in [*wrong_sizes(part), *wrong_places(part), *not_finite(part)]:
                     if refused(function, replaced(arguments, path, wrong)):
                         refusing.add(name)
     # All that read more than one array refuse some of them.

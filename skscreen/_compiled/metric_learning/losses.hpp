@@ -364,6 +364,9 @@ inline std::pair<double, double> sorted_loss_pass(
     Levels thresholds, double gamma, double most, Levels scales, Array<double> near_weights,
     Array<double> place_weights, std::pair<int64_t, int64_t> sort_from) {
   expects_rows(start, stop, near_d, far_d, thresholds, scales, near_weights, place_weights);
+  expects(
+      0 <= sort_from.second && sort_from.second < MOST_ENTRIES / std::max<int64_t>(far_d.size, 1),
+      "sort_from must hold numbers of places");
   CompensatedSum sum;
   double size = 0.0;
   std::unique_ptr<SortedRows> sorted;

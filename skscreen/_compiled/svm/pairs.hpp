@@ -299,6 +299,8 @@ class PairSolver {
   // Take the samples of lowest rank into a new working set, with room for more.
   void begin() {
     int64_t size = 0;
+    // Kernel values, or a point, may be NaN: without an order such samples come last.
+    for (double& rank : rank_) rank = rank == rank ? rank : INF;
     for (int64_t k = 0; k < n; ++k) size += rank_[k] <= 0.0;
     size = std::min((int64_t)(ROOM * size) + MORE, LARGEST - SMO_LANES);
     padded_ = padded(size + GROWTH);

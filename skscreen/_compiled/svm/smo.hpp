@@ -138,7 +138,7 @@ class Smo {
     for (int64_t step = 0; step < steps; ++step) {
       slopes();
       const int64_t i = largest();
-      if (values[i] <= eps) return step;
+      if (!(values[i] > eps)) return step;  // NaN too
       const T* row = K.row(i).data;
       joint_gains(row, i);
       values[i] = NONE;
@@ -208,7 +208,7 @@ class Smo {
 
   void move_by(int64_t k, double move) {
     // Padding, the second of a pair where no other gains, never moves and has no row.
-    if (move == 0.0) return;
+    if (move == 0.0 || k >= K.rows) return;
     beta[k] = std::min(std::max(beta[k] + move, low[k]), high[k]);
     measure(k);
     g[k] -= move * (d[k] - K(k, k));
