@@ -360,7 +360,7 @@ def nu_svr_path(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> path = nu_svr_path(scale(X), scale(y), [0.2, 0.5, 0.8])
     >>> [round(model.epsilon_, 1) for model in path]
-    [0.8, 0.4, 0.1]
+    [0.9, 0.4, 0.1]
     """
     model = ScreenedNuSVR(
         C=C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, tol=tol, max_iter=max_iter,
