@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.embedding import limits, paper, paper_retrieval
-from benchmarks.embedding.active import active
 from benchmarks.embedding.coverage import coverage
 from benchmarks.embedding.dimension import dimension
 from benchmarks.support.data import Data
@@ -48,7 +47,6 @@ PARTS = {
     "epochs": limits.epochs,
     "starts": limits.starts,
     "dimension": dimension,
-    "active": active,
     "coverage": coverage,
 }
 

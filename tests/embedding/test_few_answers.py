@@ -140,9 +140,6 @@ def test_what_answers_do_not_fix_has_no_region():
     assert np.isinf(sample.points[:, free]).all()
     display = EmbeddingDisplay.from_estimator(model, regions=sample)
     assert len(display.ellipses_.get_paths()) == 18
-    # Most of what is to be asked is how the batches lie to each other.
-    codes = np.searchsorted(names, next_queries(model, 100, random_state=0))
-    assert np.mean((codes < 12).any(axis=1) & (codes >= 12).any(axis=1)) > 0.8
 
 
 @pytest.mark.slow
@@ -150,10 +147,9 @@ def test_three_objects_are_asked_about_once():
     _, rows, _ = rare_object(0, 1)
     model = OrdinalEmbedding(2, random_state=0).fit(rows)
     asked = {tuple(row) for row in np.sort(rows, axis=1).tolist()}
-    for strategy in ("information", "random"):
-        new = [tuple(sorted(row)) for row in next_queries(model, 200, strategy).tolist()]
-        assert len(set(new)) == 200
-        assert not asked & set(new)
+    new = [tuple(sorted(row)) for row in next_queries(model, 200).tolist()]
+    assert len(set(new)) == 200
+    assert not asked & set(new)
     few = rows[(rows < 8).all(axis=1)]
     model = OrdinalEmbedding(2, random_state=0).fit(few)
     asked = {tuple(row) for row in np.sort(few, axis=1).tolist()}

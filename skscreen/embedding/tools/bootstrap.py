@@ -46,7 +46,6 @@ class Sample(NamedTuple):
     points: np.ndarray
     left_out: np.ndarray  # (n_samples, n_answers), bool
     fixed: np.ndarray  # (n_objects,), bool: which objects answers connect with most of the others
-    response: Response
 
 
 def bootstrap(
@@ -119,7 +118,7 @@ def draw_sample(
         times *= 2.0 * rng.exponential(size=(n_samples, codes.max() + 1))[:, codes]
     redraw(points, rows, times, counts, loss, response, rng)
     _scatter(points, fixed, batches, rng)
-    return Sample(points, left_out, fixed, response)
+    return Sample(points, left_out, fixed)
 
 
 def _connected(rows: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:

@@ -48,8 +48,8 @@ def fuzz_dimension(inputs: Inputs) -> None:
 
 def fuzz_queries(inputs: Inputs) -> None:
     valid = {
-        "n": (1, 3), "strategy": ("information", "uncertainty", "random"),
-        "n_samples": (2, 5), "random_state": (None, 0, np.random.RandomState(0)),
+        "n": (1, 3), "repeats": (False, True),
+        "random_state": (None, 0, np.random.RandomState(0)),
     }  # fmt: skip
     inputs.spoil("candidates", "heads", *valid)
     n, rng = inputs.count(5, 12), inputs.rng()

@@ -211,7 +211,7 @@ def fuzz_store(inputs: Inputs) -> None:
             return
         store, value = made.result, inputs.pick(1.0, 1e-300, 1e300, 5, np.float32(0.1))
         alpha = inputs.rng().normal(size=inputs.count(0, 50))
-        call(store.put, "a", value, alpha=alpha)
+        call(store.put, "a", value, {"alpha": alpha}, must_work=True)
         found = call(store.neighbours, "a", value).result
         if store.max_bytes > 1000:
             expect(found[0][0] == value, "another value")
