@@ -168,10 +168,10 @@ class NuProblems:
         """Return a solution as that of the C-SVC which it is."""
         above, below = found.b
         rho, b = 0.5 * (below - above), 0.5 * (above + below)
-        if not rho > 0.0:
-            # No point near the optimum: nothing at all is as good.
-            raise vanished(_HULLS_MEET, found.nu)
         given = found.certificate
+        if not rho > 0.0:
+            # Far from the optimum, where steps were used up: a rho that there is.
+            rho, given = self._positive(problem, found, b)
         scale = 1.0 / rho
         certificate = Certificate(*(scale * scale * value for value in vars(given).values()))
         y = self.division.signs(problem)
@@ -181,6 +181,19 @@ class NuProblems:
             w=None if w is None else scale * w, C=scale, certificate=certificate,
         )  # fmt: skip
         return Solved(found, shown, C=scale)
+
+    def _positive(self, problem: int, found: NuSolution, b: float) -> tuple[float, Certificate]:
+        """Return |w|^2 / (nu S) as rho, which is no more than the best one, and the gap there."""
+        solver, y = self.solver(problem), self.division.signs(problem)
+        losses, sums = solver.at(found.nu)
+        square = max(float(found.alpha @ found.margins), 1e-300)
+        rho = square / float(np.abs(sums.totals).sum())
+        short, errors = rho - found.margins - y * b, found.errors
+        errors = np.zeros(y.size) if errors is None else errors
+        up, down = (losses.caps - found.alpha) * (short + errors), found.alpha * (errors - short)
+        gap, lost = float(np.maximum(up, down).sum()), float(losses.caps @ np.maximum(short, 0.0))
+        primal = 0.5 * square + lost
+        return rho, Certificate(primal, primal - gap, gap)
 
     def _of_regression(self, found: NuSolution) -> Solved:
         above, below = found.b

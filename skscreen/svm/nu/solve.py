@@ -26,6 +26,7 @@ from skscreen.samples.rows import LARGEST_SINGLE, LinearSamples
 from skscreen.svm.certificate import Box, Sums
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.screening.bounds import SLACK
+from skscreen.svm.solvers.kernel.engine import STEPS_A_SAMPLE
 from skscreen.svm.solvers.kernel.solve import Start, solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
@@ -33,6 +34,10 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 # Rounding errors of scores, over those of fresh ones, from which on they are computed anew.
 _WORN = 100.0
+
+# Largest number of steps times samples, some tens of seconds: a nu below the share of samples that
+# are on the wrong side of any solution may need any number.
+_MOST_WORK = 5e10
 
 # Samples up to which a solution costs little to polish.
 _POLISHED = 1000
@@ -154,6 +159,9 @@ class NuSolver:
                 self.samples, losses, free=True, total=float(sums.totals[0]), start=begin,
                 tol=tol, screening=False, **limits,
             )  # fmt: skip
+        if limit is None:
+            n = self.samples.n
+            limits = {"max_iter": int(min(STEPS_A_SAMPLE * n, _MOST_WORK / n))}
         found = solve_kernel(
             self.samples,
             losses,

@@ -126,10 +126,13 @@ class Engine:
             if certified:
                 view, parts = self.certify(box, point)
             else:
-                if index.size == self.diagonal.size:
+                view = box.view(point.beta, point.f)
+                if index.size == self.diagonal.size and box.sums.any():
                     square = float(point.beta @ point.f)
                     box.check_length(square, point.beta, np.sqrt(self.diagonal))
-                view = box.view(point.beta, point.f)
+                    if square <= float(np.abs(point.beta) @ point.errors) and not self.whole:
+                        # Single precision has nothing left of a short vector.
+                        break
             if index.size == self.diagonal.size:
                 self.progress.append((self.n_steps, perf_counter(), view.primal, view.gap))
             most = least * (_SLOW if double else _STALLED)

@@ -1,0 +1,221 @@
+"""Classification and regression at a nu: solutions, feasibility, degenerate problems, paths."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import NuSVC, NuSVR
+
+from skscreen import (
+    ScreenedNuSVC,
+    ScreenedNuSVR,
+    ScreenedSVC,
+    ScreenedSVR,
+    nu_svc_path,
+    nu_svr_path,
+)
+
+
+def scaled(load):
+    X, y = load(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return scaled(load_breast_cancer)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return scaled(load_wine)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = scaled(load_diabetes)
+    return X[:250], (y - y.mean())[:250] / y.std()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+@pytest.mark.parametrize("data", ["cancer", "wine"])
+def test_classifiers_are_those_of_scikit_learn(data, kernel, request):
+    X, y = request.getfixturevalue(data)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
+    for nu, weight in ((0.1, None), (0.4, weights)):
+        how = {"nu": nu, "kernel": kernel, "coef0": 1.0, "gamma": 0.03, "tol": 1e-9}
+        for shape in ("ovr", "ovo"):
+            model = ScreenedNuSVC(**how, decision_function_shape=shape)
+            known = NuSVC(**how, decision_function_shape=shape)
+            model.fit(X, y, sample_weight=weight)
+            known.fit(X, y, sample_weight=weight)
+            assert model.dual_gap_ <= 1e-9
+            np.testing.assert_array_equal(model.predict(X), known.predict(X))
+            np.testing.assert_allclose(
+                model.decision_function(X), known.decision_function(X), atol=2e-4
+            )
+
+
+def test_the_solution_is_that_of_the_svc_at_its_C(cancer):
+    X, y = cancer
+    model = ScreenedNuSVC(nu=0.2, gamma=0.03, tol=1e-9).fit(X, y)
+    known = ScreenedSVC(model.C_, gamma=0.03, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), known.decision_function(X), atol=1e-4
+    )  # fmt: skip
+    assert model.objective_ == pytest.approx(known.objective_, rel=1e-8)
+    assert model.history_["gap"][-1] == pytest.approx(model.dual_gap_)
+
+
+def test_the_solution_is_that_of_the_svr_at_its_epsilon(diabetes):
+    X, y = diabetes
+    for kernel in ("rbf", "linear", "poly"):
+        how = {"kernel": kernel, "gamma": 0.1, "tol": 1e-9}
+        model, known = ScreenedNuSVR(0.3, **how).fit(X, y), NuSVR(nu=0.3, **how).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), known.predict(X), atol=1e-4)
+        other = ScreenedSVR(epsilon=model.epsilon_, **how).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), other.predict(X), atol=1e-4)
+        assert model.objective_ == pytest.approx(other.objective_, rel=1e-7)
+        # No more than a share nu is outside of the tube.
+        residuals = np.abs(model.predict(X) - y)
+        assert np.mean(residuals > model.epsilon_ * (1.0 + 1e-6)) <= 0.3
+
+
+def test_class_weights_are_honoured_and_make_a_nu_feasible(cancer):
+    X, y = cancer
+    X, y = np.concatenate([X[y == 1], X[y == 0][:40]]), np.repeat([1, 0], [(y == 1).sum(), 40])
+    with pytest.raises(ValueError, match=r"^specified nu is infeasible"):
+        ScreenedNuSVC(nu=0.5).fit(X, y)
+    model = ScreenedNuSVC(nu=0.5, gamma=0.03, class_weight="balanced", tol=1e-9).fit(X, y)
+    weights = y.size / (2.0 * np.bincount(y))[y]
+    known = NuSVC(nu=0.5, gamma=0.03, tol=1e-9).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(
+        model.decision_function(X), known.decision_function(X), atol=1e-5
+    )  # fmt: skip
+
+
+def test_an_infeasible_nu_is_known_before_any_kernel_value(wine):
+    X, y = wine
+
+    def kernel(A, B):
+        raise AssertionError
+
+    largest = 2.0 * 48 / (48 + 71)
+    with pytest.raises(ValueError, match=f"specified nu is infeasible.*{largest:.6g}"):
+        ScreenedNuSVC(nu=0.9, kernel=kernel).fit(X, y)
+    with pytest.raises(ValueError, match="specified nu is infeasible"):
+        nu_svc_path(X, y, [0.1, 0.9], kernel=kernel)
+
+
+@pytest.mark.parametrize("data", ["cancer", "wine"])
+def test_the_largest_nu_predicts_as_scikit_learn(data, request):
+    X, y = request.getfixturevalue(data)
+    y = (y > 0).astype(int)
+    nu = 2.0 * np.bincount(y).min() / y.size
+    model = ScreenedNuSVC(nu=nu).fit(X, y)
+    # scikit-learn's intercept is not finite there; next to it its predictions are these.
+    known = NuSVC(nu=nu * (1.0 - 1e-6)).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), known.predict(X))
+    X, y = np.concatenate([X[y == 0][:50], X[y == 1][:50]]), np.repeat([0, 1], 50)
+    assert ScreenedNuSVC(nu=1.0).fit(X, y).score(X, y) > 0.8
+
+
+def test_hulls_that_meet_end_with_advice():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    X, y = np.concatenate([X, X]), np.repeat([0, 1], 100)
+    for kernel in ("rbf", "linear"):
+        with pytest.raises(ValueError, match=r"^nu=0.3 is too small.*Raise nu"):
+            ScreenedNuSVC(nu=0.3, kernel=kernel).fit(X, y)
+    # Six rows on which libsvm never ended.
+    with pytest.raises(ValueError, match=r"^nu=0.3 is too small"):
+        ScreenedNuSVC(nu=0.3).fit(np.ones((6, 13)), [0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.slow
+def test_a_nu_below_the_error_rate_is_solved_or_warned_of():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 4))
+    y = X[:, 0] + 0.3 * rng.normal(size=2500) > 0.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ScreenedNuSVC(nu=0.12, max_iter=20_000).fit(X, y)
+    missed = [each for each in caught if issubclass(each.category, ConvergenceWarning)]
+    assert bool(missed) == (model.dual_gap_ > 1e-6)
+
+
+def test_equal_targets_have_no_weights():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = ScreenedNuSVR(nu=0.4).fit(X, np.full(30, 7.0))
+    assert (model.predict(X) == 7.0).all()
+    assert model.epsilon_ == model.dual_gap_ == 0.0
+
+
+def test_matrices_are_the_same(wine, diabetes):
+    X, y = wine
+    model = ScreenedNuSVC(nu=0.2, gamma=0.05, tol=1e-9).fit(X, y)
+    given = ScreenedNuSVC(nu=0.2, kernel="precomputed", tol=1e-9).fit(rbf_kernel(X, gamma=0.05), y)
+    np.testing.assert_allclose(
+        given.decision_function(rbf_kernel(X, gamma=0.05)), model.decision_function(X), atol=1e-5
+    )
+    X, y = diabetes
+    model = ScreenedNuSVR(nu=0.2, gamma=0.05, tol=1e-9).fit(X, y)
+    function = ScreenedNuSVR(nu=0.2, kernel=lambda A, B: rbf_kernel(A, B, 0.05), tol=1e-9)
+    np.testing.assert_allclose(function.fit(X, y).predict(X), model.predict(X), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability`")
+def test_probabilities_and_one_against_the_rest(wine):
+    X, y = wine
+    model = ScreenedNuSVC(nu=0.2, probability=True, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert (model.predict_proba(X).argmax(axis=1) == y).mean() > 0.95
+    model = ScreenedNuSVC(nu=0.2, multi_class="ovr").fit(X, y)
+    assert model.C_.shape == (3,)
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_decisions_on_samples_hold_in_the_exact_solution(multi_class, wine, diabetes):
+    X, y = wine
+    how = {"nu": 0.2, "gamma": 0.05, "multi_class": multi_class}
+    exact = ScreenedNuSVC(**how, tol=1e-12).fit(X, y).screened(X, y)
+    for tol in (1e-1, 1e-3, 1e-6):
+        found = ScreenedNuSVC(**how, tol=tol).fit(X, y).screened(X, y)
+        known = found.codes_ != 0
+        # What the exact solution decides it decides alike.
+        both = known & (exact.codes_ != 0)
+        assert (found.codes_[both] == exact.codes_[both]).all()
+        low, high = np.moveaxis(exact.bounds_, -1, 0)
+        assert (found.bounds_[..., 0] <= high + 1e-9)[~np.isnan(high)].all()
+        assert (found.bounds_[..., 1] >= low - 1e-9)[~np.isnan(low)].all()
+    X, y = diabetes
+    exact = ScreenedNuSVR(0.3, gamma=0.05, tol=1e-12).fit(X, y)
+    alpha = np.zeros(y.size)
+    alpha[exact.support_] = np.abs(exact.dual_coef_[0])
+    for tol in (1e-2, 1e-6):
+        found = ScreenedNuSVR(0.3, gamma=0.05, tol=tol).fit(X, y).screened(X, y)
+        assert (alpha[found.codes_ == 1] == 0.0).all()
+        assert (alpha[found.codes_ == 2] == 1.0).all()
+    assert found.rate_ > 0.5
+
+
+def test_paths_are_single_fits(wine, diabetes):
+    X, y = wine
+    path = nu_svc_path(X, y, [0.1, 0.3, 0.5], tol=1e-9)
+    for k, nu in enumerate(path.nus):
+        model = ScreenedNuSVC(nu, tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(
+            path[k].decision_function(X), model.decision_function(X), atol=1e-5
+        )
+        np.testing.assert_allclose(path[k].C_, model.C_, rtol=1e-5)
+    X, y = diabetes
+    path = nu_svr_path(X, y, [0.1, 0.5, 1.0], C=10.0, tol=1e-9)
+    for k, nu in enumerate(path.nus):
+        model = ScreenedNuSVR(nu, 10.0, tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(path[k].predict(X), model.predict(X), atol=1e-5)
+        assert path.objectives[k] == pytest.approx(model.objective_, rel=1e-7)
+    assert nu_svc_path(X, y > 0.0, tol=1e-3).nus.size == 20
