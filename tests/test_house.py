@@ -31,7 +31,7 @@ ARROWS = {
     "metrics": {"answers", "concepts", "core", "fitting", "embedding", "sequence"},
     "model_selection": {"core", "sequence"},
     "preprocessing": {"answers", "core", "embedding"},
-    "datasets": {"core"},
+    "datasets": {"answers", "core"},
 }
 
 

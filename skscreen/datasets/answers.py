@@ -5,10 +5,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
+from sklearn.utils import check_random_state, check_scalar, gen_batches
 
+from skscreen.answers.formats import check_format, in_format
+from skscreen.core.checks import check_samples
 from skscreen.core.floats import SQUARABLE
-from skscreen.core.inputs import are_distances, check_format, in_format, sound
 from skscreen.core.memory import check_memory
 
 _NOISE_MODELS = ("flips", "points", "distances")
@@ -99,15 +100,10 @@ def make_triplets(
 def _check_points(X, metric) -> np.ndarray:
     if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
-    X = check_array(sound(X), dtype=np.float64, ensure_min_samples=3, input_name="X")
+    X = check_samples(X, dtype=np.float64, ensure_min_samples=3)
     if np.abs(X).max() > SQUARABLE:
         raise ValueError(f"X must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
     if metric == "euclidean":
-        if are_distances(X):
-            raise ValueError(
-                "X looks like a matrix of distances: pass metric='precomputed'. If it holds "
-                "points, pass X + 1, which are as far apart."
-            )
         return X
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
@@ -159,7 +155,7 @@ def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
 
 
 def _check_queries(queries, n) -> np.ndarray:
-    rows = check_array(sound(queries, "queries"), dtype="numeric", input_name="queries")
+    rows = check_samples(queries, "queries", dtype="numeric")
     if rows.shape[1] != 3 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"queries must have three columns of objects, 0 to {n - 1}.")
     i, j, k = rows.T

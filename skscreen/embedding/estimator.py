@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 
 from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import in_order
+from skscreen.core.named import in_order
 from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.fitted import FittedEmbedding, given_to

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import chi2
 from sklearn.utils import check_scalar
 
-from skscreen.core.inputs import in_order
+from skscreen.core.named import in_order
 from skscreen.inspection.frame import Display, check_learned
 from skscreen.inspection.objects.labels import place_labels
 from skscreen.inspection.objects.pictures import read_images

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.core.inputs import label_array
+from skscreen.core.checks import check_labels
 
 # Matplotlib is imported only when something is drawn.
 if TYPE_CHECKING:
@@ -43,27 +44,8 @@ def mark_point(ax: Axes, x: float, y: float, colour: str, name: str, **style: An
 
 def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
     """Return classes that can be told apart and sorted."""
-    classes = np.asarray(label_array(classes))
-    if classes.ndim == 2 and classes.shape[1] == 1:
-        classes = classes[:, 0]
-    if classes.ndim != 1:
-        raise ValueError(f"`{name}` must be one column, got shape {classes.shape}.")
-    # NaN is not equal to itself.
-    if any(label is None or label != label for label in classes.tolist()):
-        raise ValueError(f"`{name}` must not have missing values.")
-    try:
-        found = np.unique(classes)
-    except TypeError as error:
-        raise ValueError(f"`{name}` must be uniformly strings or numbers.") from error
-    if (
-        found.dtype.kind == "f"
-        and 2 * found.size > classes.size
-        and np.any(found != np.rint(found))
-    ):
-        raise ValueError(
-            f"`{name}` must hold classes, got {found.size} numbers with fractions, as of a "
-            "regression: make classes of them, by pandas.qcut for instance."
-        )
+    classes = check_labels(classes, name)
+    check_classification_targets(classes)
     return classes
 
 

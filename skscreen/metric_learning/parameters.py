@@ -62,6 +62,7 @@ class Supervision:
     quadruplets: Any = None
     pairs: Any = None
     comparison_weight: Any = None
+    checked: bool = False  # whether rows of lists and weights are arrays that were checked
 
     @property
     def lists(self) -> list[str]:

@@ -114,21 +114,22 @@ def check_lists(n_samples: int, threshold: float, supervision: Supervision) -> L
     parts: list[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]] = []
     rows = None
     if supervision.triplets is not None:
-        rows = _check_rows("triplets", supervision.triplets, 3, n_samples)
+        rows = _rows("triplets", supervision.triplets, 3, n_samples, supervision)
         parts.append(("triplets", rows[:, :2], rows[:, ::2], threshold))
     if supervision.quadruplets is not None:
-        fours = _check_rows("quadruplets", supervision.quadruplets, 4, n_samples)
+        fours = _rows("quadruplets", supervision.quadruplets, 4, n_samples, supervision)
         parts.append(("quadruplets", fours[:, :2], fours[:, 2:], threshold))
     if pairs is not None:
         # The distance that a bound on one distance lacks is that of a sample to itself, and its
         # threshold is the bound (Yoshida et al. 2019, section 6.3).
-        S, D, upper, lower = _check_pairs(pairs, n_samples)
+        S, D, upper, lower = _check_pairs(supervision, n_samples)
         parts.append(("similar pairs", S, S[:, [0, 0]], -upper))
         parts.append(("dissimilar pairs", D[:, [0, 0]], D, lower))
     near, far = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
     thresholds = np.concatenate([np.broadcast_to(part[3], len(part[1])) for part in parts])
     if weights is not None:
-        weights = check_weights_in_range(weights, len(near), "comparison_weight")
+        if not supervision.checked:
+            weights = check_weights_in_range(weights, len(near), "comparison_weight")
         # Comparisons of weight 0 are left out.
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
@@ -164,17 +165,23 @@ def _check_two_kinds(n_samples: int, supervision: Supervision) -> tuple[np.ndarr
             "compares each similar pair with each dissimilar one and nothing else."
         )
     S, D = supervision.pairs
-    return _check_rows("S of pairs", S, 2, n_samples), _check_rows("D of pairs", D, 2, n_samples)
+    return (
+        _rows("S of pairs", S, 2, n_samples, supervision),
+        _rows("D of pairs", D, 2, n_samples, supervision),
+    )
 
 
-def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _check_pairs(
+    supervision: Supervision, n_samples: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    pairs = supervision.pairs
     if not isinstance(pairs, tuple | list) or len(pairs) != 4:
         raise ValueError(
             "pairs must be a tuple (S, D, U, L): similar pairs, dissimilar pairs, upper and lower "
             "bounds of their squared distances; or (S, D)."
         )
     similar, dissimilar = (
-        _check_rows(f"{name} of pairs", values, 2, n_samples)
+        _rows(f"{name} of pairs", values, 2, n_samples, supervision)
         if np.size(values)
         else np.empty((0, 2), dtype=np.int64)
         for name, values in zip("SD", pairs[:2], strict=True)
@@ -183,6 +190,11 @@ def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         raise ValueError("S and D of pairs must not both be empty.")
     upper = _check_bounds("U of pairs", pairs[2], len(similar))
     return similar, dissimilar, upper, _check_bounds("L of pairs", pairs[3], len(dissimilar))
+
+
+def _rows(name: str, rows: Any, size: int, n: int, supervision: Supervision) -> np.ndarray:
+    """Return the rows of a list, which a tuple learner has checked already."""
+    return rows if supervision.checked else _check_rows(name, rows, size, n)
 
 
 def _check_rows(name: str, values: Any, n_columns: int, n_samples: int) -> np.ndarray:

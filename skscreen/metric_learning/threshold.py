@@ -27,8 +27,9 @@ def check_calibration(
 
 
 def best_threshold(
-    distances: np.ndarray, similar: np.ndarray, strategy: str, min_rate: float | None, beta: float
-) -> float:
+    distances: np.ndarray, similar: np.ndarray, strategy: str = "accuracy",
+    min_rate: float | None = None, beta: float = 1.0,
+) -> float:  # fmt: skip
     """Return the threshold best by a strategy, the smallest of equals; similar (n,) is bool."""
     # Candidates lie in the middle between two distances, so that rounding errors decide nothing.
     order = np.argsort(distances, kind="stable")

@@ -266,10 +266,10 @@ def fit_comparisons(
     if model._size == 3:
         # Turned round, (i, j, k) is (i, k, j).
         triplets = np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))
-        supervision = Supervision(triplets=triplets, comparison_weight=weights)
+        supervision = Supervision(triplets=triplets, comparison_weight=weights, checked=True)
     else:
         fours = np.hstack((near, far))
-        supervision = Supervision(quadruplets=fours, comparison_weight=weights)
+        supervision = Supervision(quadruplets=fours, comparison_weight=weights, checked=True)
     learn_metric(model, X, supervision)
     return model
 

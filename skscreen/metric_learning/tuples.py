@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import with_callbacks
+from skscreen.metric_learning.distance import MahalanobisMixin
 from skscreen.metric_learning.parameters import Supervision
 from skscreen.metric_learning.supervision import check_weights_in_range
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
@@ -177,7 +178,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         if weights is not None:
             weights = check_weights_in_range(weights, len(rows))
         learn_metric(self, X, _comparisons(rows, y == 1, bounds, weights))
-        return self.calibrate_threshold(pairs, y, **calibration)
+        distances = MahalanobisMixin.pair_distance(self, X[rows])
+        self.threshold_ = best_threshold(distances, y == 1, **calibration)
+        return self
 
     def decision_function(self, pairs: Any) -> np.ndarray:
         """Return minus the learned distances: the greater, the more similar.
@@ -278,14 +281,14 @@ def _comparisons(
         order = np.argsort(~similar, kind="stable")
         weights = None if weights is None else weights[order]
         pairs = rows[similar], rows[~similar], *bounds
-        return Supervision(pairs=pairs, comparison_weight=weights)
+        return Supervision(pairs=pairs, comparison_weight=weights, checked=True)
     used = weights > 0.0
     S, D = (np.flatnonzero(used & kind) for kind in (similar, ~similar))
     if not (S.size and D.size):
         raise ValueError("sample_weight must not be 0 for all similar, or all dissimilar pairs.")
     quadruplets = np.hstack((rows[np.repeat(S, D.size)], rows[np.tile(D, S.size)]))
     weights = np.outer(weights[S], weights[D]).ravel()
-    return Supervision(quadruplets=quadruplets, comparison_weight=weights)
+    return Supervision(quadruplets=quadruplets, comparison_weight=weights, checked=True)
 
 
 class RTLMTripletsClassifier(ComparisonsClassifier):

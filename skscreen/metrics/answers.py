@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import procrustes
-from sklearn.utils import check_array
 
 from skscreen.answers.answers import Answers
 from skscreen.answers.given import given_answers, places_of
-from skscreen.core.inputs import in_order, refuse_times, sound
+from skscreen.core.checks import check_samples
+from skscreen.core.named import in_order
 from skscreen.embedding.problem.answers import counted, group_codes, quadruplets
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.scale import sides_of
@@ -60,10 +60,8 @@ def triplet_error(
     """
     names = embedding.index.to_numpy() if hasattr(embedding, "loc") else None
     # NaN is a point that no answer is right for.
-    refuse_times(embedding, "embedding")
-    embedding = sound(embedding, "embedding", numbers=False)
-    embedding = check_array(
-        embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
+    embedding = check_samples(
+        embedding, "embedding", dtype=np.float64, order="C", ensure_all_finite=False
     )
     given = given_answers(X, y, kinds=("triplets", "quadruplets"), arrays=("triplets",))
     answers = counted(given, sample_weight)
@@ -163,8 +161,7 @@ def procrustes_distance(X: Any, Y: Any) -> float:
         For invalid arguments, or if all points of one are the same; the message names the argument.
     """
     Y = in_order(Y, X.index.tolist(), "Y") if hasattr(X, "loc") and hasattr(Y, "loc") else Y
-    X = check_array(sound(X), dtype=np.float64, input_name="X")
-    Y = check_array(sound(Y, "Y"), dtype=np.float64, input_name="Y")
+    X, Y = check_samples(X, dtype=np.float64), check_samples(Y, "Y", dtype=np.float64)
     if X.shape != Y.shape:
         raise ValueError(f"X and Y must have the same shape, got {X.shape} and {Y.shape}.")
     for name, points in (("X", X), ("Y", Y)):

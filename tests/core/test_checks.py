@@ -281,28 +281,6 @@ def test_masks_in_points():
             read()
 
 
-def test_linear_terms_by_the_names_of_features():
-    data = load_iris(as_frame=True)
-    term = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
-    names = list(data.data.columns)
-    expected = ScreenedRTLM(linear_term=term).fit(data.data, data.target).components_
-    frame = pd.DataFrame(term, index=names, columns=names)
-    turned = names[::-1]
-    for given in (frame, frame.loc[turned], frame.loc[turned, turned], pd.DataFrame(term)):
-        model = ScreenedRTLM(linear_term=given).fit(data.data, data.target)
-        np.testing.assert_array_equal(model.components_, expected)
-    weights = pd.Series([1.0, 2.0, 3.0, 4.0], index=names)
-    expected = ScreenedRTLM(linear_term=weights.to_numpy(), diagonal=True)
-    model = ScreenedRTLM(linear_term=weights[turned], diagonal=True)
-    for one in (expected, model):
-        one.fit(data.data, data.target)
-    np.testing.assert_array_equal(model.components_, expected.components_)
-    with pytest.raises(ValueError, match=r"linear_term must have one .* no entry for 'petal w"):
-        ScreenedRTLM(linear_term=weights[:3], diagonal=True).fit(data.data, data.target)
-    with pytest.raises(ValueError, match="linear_term has masked entries"):
-        ScreenedRTLM(linear_term=np.ma.masked_equal(term, 0.5)).fit(data.data, data.target)
-
-
 def test_whole_numbers_of_pandas_that_floats_do_not_tell_apart():
     data = load_iris()
     numbers = data.target.astype(np.int64) + 2**60

@@ -503,3 +503,20 @@ def test_what_stands_in_the_place_of_samples_names_and_answers():
             RTLMPairsClassifier(preprocessor=look_up).fit(table, y)
     with pytest.raises(TypeError, match="calibration_params must be a dict"):
         RTLMPairsClassifier(preprocessor=look_up).fit(pairs, y, calibration_params="accuracy")
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_a_fit_asks_once_for_the_samples_of_its_tuples(kind):
+    rows, y = made(kind)
+    asked = []
+
+    def look_up(places):
+        asked.append(places)
+        return X[places]
+
+    model = kind(preprocessor=look_up).fit(rows, y)
+    assert len(asked) == 1
+    np.testing.assert_array_equal(asked[0], np.unique(rows))
+    if kind is RTLMPairsClassifier:
+        threshold = model.threshold_
+        assert model.calibrate_threshold(rows, y).threshold_ == threshold

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.utils import check_array
 
 from skscreen.core import certificate
+from skscreen.core.checks import check_samples
 from skscreen.core.floats import LARGEST
-from skscreen.core.inputs import sound
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
@@ -90,7 +89,7 @@ def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | Non
 
 def check_inits(init: Any, n_objects: int, n_components: int) -> list[np.ndarray]:
     """Return centred starts, or raise where `init` has not the right shape or size."""
-    init = check_array(sound(init, "init"), dtype=np.float64, allow_nd=True, input_name="init")
+    init = check_samples(init, "init", dtype=np.float64, allow_nd=True)
     inits = init if init.ndim == 3 else init[None]
     if inits.shape[1:] != (n_objects, n_components):
         raise ValueError(

@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_scalar
 
+from skscreen.core.checks import check_samples
 from skscreen.core.floats import SQUARABLE
-from skscreen.core.inputs import in_order, sound
 from skscreen.core.memory import check_kernel_memory
+from skscreen.core.named import in_order
 from skscreen.core.sklearn_private import check_feature_names
 
 # Measured number of kernel matrices in memory at the same time.
@@ -73,7 +74,7 @@ class FeatureMap(BaseEstimator):
 
     @staticmethod
     def _check(F) -> np.ndarray:
-        F = check_array(sound(F, "F"), dtype=np.float64, input_name="F")
+        F = check_samples(F, "F", dtype=np.float64)
         if np.abs(F).max() > SQUARABLE:
             raise ValueError(f"F must hold numbers of at most {SQUARABLE:g} in size: rescale it.")
         return F

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 from skscreen.answers.answers import Answers
+from skscreen.answers.formats import check_format, in_format
 from skscreen.answers.given import Given, places_of
-from skscreen.core.inputs import check_format, in_format
 from skscreen.embedding.problem.answers import compacted
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins

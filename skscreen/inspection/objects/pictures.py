@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skscreen.core.inputs import in_order
+from skscreen.core.named import in_order
 
 
 def read_images(images: Any, objects: list, shown: Iterable[int]) -> dict[int, np.ndarray]:

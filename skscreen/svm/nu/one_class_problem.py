@@ -16,9 +16,8 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.certificate import Certificate
-from skscreen.core.checks import check_samples
+from skscreen.core.checks import check_samples, refuse_masked
 from skscreen.core.floats import EPS
-from skscreen.core.inputs import refuse_masked
 from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.kernels.definite import IndefiniteError
