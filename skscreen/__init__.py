@@ -26,6 +26,7 @@ from skscreen.sequence.max_margin import MaxMarginChain
 from skscreen.sequence.transformer import SequenceTransformer
 from skscreen.svm.certified.api import svc_certified_C, svr_certified_C
 from skscreen.svm.cv import ScreenedSVCCV, ScreenedSVRCV
+from skscreen.svm.export import to_sklearn
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.linear_svr import ScreenedLinearSVR
 from skscreen.svm.nu.one_class import ScreenedOneClassSVM
@@ -78,5 +79,6 @@ __all__ = [
     "svc_path",
     "svr_certified_C",
     "svr_path",
+    "to_sklearn",
 ]
 __version__ = "0.3.0"

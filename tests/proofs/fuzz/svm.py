@@ -14,6 +14,7 @@ from skscreen import (
     screen_samples,
     svc_certified_C,
     svc_path,
+    to_sklearn,
 )
 from tests.proofs.fuzz.checks import (
     call,
@@ -357,6 +358,26 @@ def fuzz_certified_c(inputs: Inputs) -> None:
         expect(0.0 <= low <= high <= 1.0 + 1e-9, "range of the bounds")
 
 
+def fuzz_to_sklearn(inputs: Inputs) -> None:
+    inputs.spoil("model")
+    _, (X, y, weights) = classification(inputs, SPARSE)
+    name = inputs.pick("rbf", "linear", "poly")
+    model = inputs.pick(
+        ScreenedSVC(kernel=name), ScreenedSVC(kernel=name, multi_class="ovr"), ScreenedLinearSVC()
+    )
+    if call(model.fit, X, y, weights).error is not None:
+        return
+    done = call(to_sklearn, inputs.junk("model", model))
+    if done.error is None and not inputs.spoiled:
+        peer = done.result
+        if model.classes_.size == peer.classes_.size:
+            scores, others = (each.decision_function(X) for each in (model, peer))
+            # Votes of pairs depend on signs of scores, which rounding errors may turn.
+            size = 1.0 + np.abs(scores).max() + sizes_of_terms(model, X)
+            off = float(np.median(np.abs(scores - others)))
+            expect_close(off, 0.0, 1e-9 * size, "scores")
+
+
 def fuzz_screen_samples(inputs: Inputs) -> None:
     """Screen from a fitted estimator, or from numbers, and check what is printed of it."""
     taken = ("gamma", "degree", "coef0", "loss", "intercept_scaling", "class_weight")
@@ -430,5 +451,6 @@ TARGETS = {
     "ScreenedSVCCV": fuzz_svc_cv,
     "svc_certified_C": fuzz_certified_c,
     "screen_samples": fuzz_screen_samples,
+    "to_sklearn": fuzz_to_sklearn,
     "PragamSVC": fuzz_pragam,
 }
