@@ -18,7 +18,7 @@ from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.path import forget
 
 # The least and the greatest penalty of a grid, as multiples of the law.
-LOWEST, HIGHEST = 0.6, 1.6
+LOWEST, HIGHEST = 0.7, 1.5
 
 
 class ConceptEmbeddingCV(ConceptEmbedding):
@@ -35,7 +35,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
     n_components : int, default=90
         As in `ConceptEmbedding`.
     l1s : int or array-like, default=6
-        Penalties to try; a number of them spreads from .6 to 1.6 times the law of
+        Penalties to try; a number of them spreads from .7 to 1.5 times the law of
         `ConceptEmbedding`, :math:`0.224 \sqrt{n / m}`. Small ones take longest. In a fold, which
         has fewer trials, each grows as the law does.
     cv : int, splitter of scikit-learn, iterable of (train, test) or None, default=None

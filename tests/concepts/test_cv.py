@@ -48,7 +48,7 @@ def test_the_grid_is_around_the_law():
     model = ConceptEmbeddingCV(4, l1s=3, n_init=1, max_iter=50, random_state=0)
     model.fit(TRIALS[:500], ODD[:500])
     law = 0.224 * np.sqrt(N / 500)
-    np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.6, 1.6, 3))
+    np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.7, 1.5, 3))
 
 
 def test_participants_are_held_out_together():
