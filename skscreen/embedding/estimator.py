@@ -106,7 +106,8 @@ class OrdinalEmbedding(
         for SVRG). With a certified convex loss, of rounds (100).
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
-        is 5 for up to 20 objects or one component, otherwise 1. The convex formulation makes one.
+        is 1, but for up to 20 objects or one component 5, or 2 if these reach the same objective
+        up to a thousandth. The convex formulation makes one.
     alpha : float or None, default=None
         Degrees of freedom of "tste", > 0; None is max(n_components - 1, 1).
     mu : float, default=1e-3
@@ -180,6 +181,10 @@ class OrdinalEmbedding(
     UserWarning
         If no answer connects some objects with others, or if random answers would agree with their
         own fit as well, or the reverse of the answers much better.
+
+    See Also
+    --------
+    ConceptEmbedding : Dimensions that can be named, in place of a map, from odd-one-out trials.
 
     Notes
     -----
@@ -347,7 +352,7 @@ class OrdinalEmbedding(
             report = partial(_show, tasks.bar) if self.verbose else None
             solution = solve_from(
                 problem, int(self.n_components), solver, Settings.of(self, adapt), seeds, inits,
-                self.n_jobs, report,
+                self.n_jobs, report, init is None and self.n_init == "auto",
             )  # fmt: skip
         self.n_pieces_ = int(pieces(rows, n_objects).max()) + 1
         self._store(solution, problem, compared)

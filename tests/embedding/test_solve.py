@@ -291,3 +291,22 @@ def test_more_answers_need_a_weaker_ridge():
 def test_the_losses_of_the_loops_are_those_of_the_solvers():
     assert {name for name, *_ in embedding.LOSSES} == set(TRAITS)
     assert {"gnmds", "ste", "oddoneout"} <= set(CONVEX_LOSSES)
+
+
+def test_starts_end_where_two_agree():
+    line = np.sort(np.random.default_rng(0).normal(size=(N, 1)), axis=0)
+    rows = triplets_of(line, 1200, 1).astype(np.int32)
+    seeds, nothing = [0, 1, 2, 3, 4], [None] * 5
+    clear, options = problem(LOSSES["ste"], rows), (1, "lbfgs", Settings())
+    agreed = solve_from(clear, *options, seeds, nothing, None, until_agreed=True)
+    two = solve_from(clear, *options, seeds[:2], nothing[:2], None)
+    assert_array_equal(agreed.embedding, two.embedding)
+    # Answers at random have many local minima: all starts are made.
+    random = np.array([np.random.default_rng(k).permutation(N)[:3] for k in range(200)])
+    unclear = problem(LOSSES["ste"], random.astype(np.int32))
+    found = np.array([solve(unclear, *options, seed).objective for seed in range(8)])
+    order = np.argsort(-found)
+    seeds = [int(order[k]) for k in (0, 4, 1, 2, 7)]
+    assert found[seeds[0]] > 1.002 * found[seeds[1]] > 1.002 * found.min()
+    best = solve_from(unclear, *options, seeds, nothing, None, until_agreed=True)
+    assert best.objective == found.min()

@@ -154,18 +154,20 @@ def _line(iteration: int, seconds: float, progress: Progress) -> tuple:
 def solve_from(
     problem: EmbeddingProblem, n_components: int, solver: str, settings: Settings,
     seeds: list[int], inits: list[np.ndarray | None], n_jobs: int | None,
-    report: Callable[[Progress], None] | None = None,
+    report: Callable[[Progress], None] | None = None, until_agreed: bool = False,
 ) -> EmbeddingSolution:  # fmt: skip
-    """Solve from several starts and return the lowest objective."""
+    """Solve from several starts, or until two reach the same, and return the lowest objective."""
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
     # Objectives with different ridges cannot be compared: all take what the first start chooses.
     fixed, settings = copy(problem), replace(settings, adapt=False)
     fixed.reg = first.reg
-    found = [first]
-    if len(seeds) > 1:
+    found, rest = [first], [*zip(seeds[1:], inits[1:], strict=True)]
+    if until_agreed and rest:
+        found.append(solve(fixed, n_components, solver, settings, *rest[0]))
+        rest = [] if len(_distinct(found)) == 1 else rest[1:]
+    if rest:
         tasks = (
-            delayed(solve)(fixed, n_components, solver, settings, seed, init)
-            for seed, init in zip(seeds[1:], inits[1:], strict=True)
+            delayed(solve)(fixed, n_components, solver, settings, seed, init) for seed, init in rest
         )
         found += Parallel(n_jobs, require="sharedmem")(tasks)
     if solver == "auto" and inits[0] is None:
