@@ -20,7 +20,9 @@ class Reduction:
         # `short`: so few steps are expected that neither screening nor guesses before the first
         # pay.
         self.full, self.progress, self.short = full, progress, short
-        self.undecided = full if reduced is None else reduced
+        # What leaves nothing out may have its places in an older order than `full`.
+        leaves_out = reduced is not None and reduced.n_zero + reduced.n_linear > 0
+        self.undecided = reduced if reduced is not None and leaves_out else full
         self.guesses = progress.options.active_set
         self._screened_gap, self._last_value = np.inf, np.inf
         if reduced is not None:
