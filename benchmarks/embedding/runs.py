@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from skscreen.datasets import make_triplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import clean_ridge, random_start
-from skscreen.embedding.solvers.solve import SOLVERS
+from skscreen.embedding.solvers.solve import run
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.metrics import triplet_error
 
@@ -61,7 +62,11 @@ def authors_sgd(problem, X, settings, rng):
     return constant_sgd(problem, X, settings, rng, decay=0.01)
 
 
-STEPPERS = {**SOLVERS, "constant sgd": constant_sgd, "authors' sgd": authors_sgd}
+OURS = {"constant sgd": constant_sgd, "authors' sgd": authors_sgd}
+
+
+class Enough(Exception):
+    """The error or the time asked for is reached."""
 
 
 def curve(
@@ -76,18 +81,27 @@ def curve(
     start = time.process_time()
     rows = np.ascontiguousarray(rows[rng.permutation(len(rows))], dtype=np.int32)
     problem = EmbeddingProblem(rows, None, n, loss_of(loss_name, p), 0.0)
-    problem.reg = clean_ridge(problem, p) if reg is None else reg
+    problem = problem.with_reg(clean_ridge(problem, p) if reg is None else reg)
     X = random_start(n, p, rng) if X is None else X.copy()
     found, seconds = [], 0.0
-    for progress in STEPPERS[solver](problem, X, settings, rng):
+
+    def note(progress):
+        nonlocal seconds, start
         seconds += time.process_time() - start
         points = progress.embedding
         # A lifted start has more columns: its error is not that of an embedding yet.
         error = triplet_error(points, test) if points.shape[1] == p else 1.0
         found.append((seconds, error, progress.step, progress.value))
         if error <= level or seconds > limit:
-            break
+            raise Enough
         start = time.process_time()
+
+    with suppress(Enough):
+        if solver in OURS:
+            for progress in OURS[solver](problem, X, settings, rng):
+                note(progress)
+        else:
+            run(solver, problem, X, settings, rng, note)
     return np.array(found)
 
 

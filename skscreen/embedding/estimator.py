@@ -345,7 +345,8 @@ class OrdinalEmbedding(
         weights = None if weights is None else weights[order]
         problem = EmbeddingProblem(rows.take(order, axis=0), weights, n_objects, loss, 0.0)
         adapt = self.reg == "auto"
-        problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
+        reg = clean_ridge(problem, self.n_components) if adapt else self.reg
+        problem = problem.with_reg(reg)
         inits = self._inits(init, compared)
         seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
         with Tasks(self, 0) as tasks:
@@ -376,8 +377,7 @@ class OrdinalEmbedding(
         """Set the fitted attributes."""
         warn_unconverged(self, solution)
         X = solution.embedding - solution.embedding.mean(axis=0)
-        problem.reg = 0.0
-        self.stress_ = problem.evaluate(X)[0]
+        self.stress_ = problem.with_reg(0.0).evaluate(X)[0]
         self.objective_, self.reg_ = solution.objective, solution.reg
         if self.formulation == "nonconvex":
             # The ridge of the solver's points was larger, as their mean was not zero.

@@ -23,8 +23,7 @@ def problem(seed=0, size=600, noise=0.0, loss=None, width=3, weights=None):
         trials, odd = trials_of(SCALE, size, seed, noise)
         rows = np.take_along_axis(trials, (odd[:, None] + [1, 2, 3]) % 3, axis=1).astype(np.int32)
     made = EmbeddingProblem(rows, weights, N, loss or EmbeddingLoss("ste"), 0.0)
-    made.reg = clean_ridge(made, 1)
-    return made
+    return made.with_reg(clean_ridge(made, 1))
 
 
 @pytest.mark.parametrize("loss", ["ste", "oddoneout"])

@@ -43,7 +43,7 @@ def start(seed=0):
 
 @losses
 @pytest.mark.parametrize(
-    "solver", [name for name in SOLVERS if name not in ("gram", "convex", "sgd")]
+    "solver", ["auto", *(name for name in SOLVERS if name not in ("gram", "convex", "sgd"))]
 )
 def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
     settings = Settings(tol=1e-4, max_iter=2000)
@@ -275,11 +275,12 @@ def test_noisy_answers_choose_a_stronger_ridge():
     loss, noisy = LOSSES["soe"], triplets_of(POINTS, 1200, 3, noise=0.3).astype(np.int32)
     for rows, n_components, stronger in ((ROWS, 2, False), (noisy, 5, True)):
         task = problem(loss, rows)
-        task.reg = clean = clean_ridge(task, n_components)
-        solution = solve(task, n_components, "auto", Settings(adapt=True), 0)
+        clean = clean_ridge(task, n_components)
+        solution = solve(task.with_reg(clean), n_components, "auto", Settings(adapt=True), 0)
         assert (solution.reg > clean) == stronger
-        task.reg = solution.reg
-        assert_allclose(task.evaluate(solution.embedding)[0], solution.objective)
+        assert_allclose(
+            task.with_reg(solution.reg).evaluate(solution.embedding)[0], solution.objective
+        )
 
 
 def test_more_answers_need_a_weaker_ridge():

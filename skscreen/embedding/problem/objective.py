@@ -68,9 +68,11 @@ class EmbeddingProblem:
         """Strength of the ridge."""
         return self.terms.reg
 
-    @reg.setter
-    def reg(self, value: float) -> None:
-        self.terms = self.terms._replace(reg=float(value))
+    def with_reg(self, reg: float) -> "EmbeddingProblem":
+        """Return the problem with another ridge."""
+        other = copy(self)
+        other.terms = self.terms._replace(reg=float(reg))
+        return other
 
     @property
     def width(self) -> int:

@@ -4,7 +4,7 @@ In few dimensions the start is made in two more, where fewer points are on the w
 and projected. Where the ridge is free, a tenth of the answers, kept out of the start, chooses it.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -25,71 +25,73 @@ def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
 
 
 def auto(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
-) -> Iterator[Progress]:
-    """Minimise F; X is only written to. `settings.adapt` sets the ridge of `problem` anew."""
+    problem: EmbeddingProblem, n_components: int, settings: Settings, rng: np.random.Generator,
+    report: Callable[[Progress], None],
+) -> tuple[Progress, float]:  # fmt: skip
+    """Minimise F; return the end, and the ridge, which is chosen anew if `settings.adapt`."""
     n_held_out = int(0.1 * len(problem.answers)) if settings.adapt else 0
+    reg, part, held_out = problem.reg, problem, None
     # Fewer than 20 answers would say little.
-    if n_held_out < 20 or not problem.loss.traits.ridges:
-        passes = yield from _start(problem, X, rng)
-    else:
+    if n_held_out >= 20 and problem.loss.traits.ridges:
         rows, weights, part = problem.split(n_held_out)
         held_out = rows, weights
-        passes = yield from _start(part, X, rng)
-        if _are_noisy(problem, X, *held_out):
-            passes = yield from _choose_ridge(part, X, held_out, settings, passes)
-            problem.reg = part.reg
-    yield from lbfgs(problem, X, settings, passes=passes)
+    points, passes = _start(part, n_components, rng, report)
+    if held_out is not None and _are_noisy(problem, points, *held_out):
+        points, reg, passes = _choose_ridge(part, points, held_out, settings, passes, report)
+    for progress in lbfgs(problem.with_reg(reg), points, settings, passes=passes):
+        report(progress)
+    return progress, reg
 
 
 def _start(
-    problem: EmbeddingProblem, X: np.ndarray, rng: np.random.Generator
-) -> Generator[Progress, None, float]:
-    """Descend along single answers, at first in more dimensions where X has few."""
-    p = X.shape[1]
+    problem: EmbeddingProblem, n_components: int, rng: np.random.Generator,
+    report: Callable[[Progress], None],
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Return points after a descent along single answers, and passes; in few dimensions lifted."""
+    p = n_components
     lift = 2 if p <= problem.loss.traits.lift_up_to else 0
     n_steps = steps_for(problem, per_object=1500)
     rows = shuffled(problem, rng)
-    first = problem.loss.traits.first_step
+    first, passes = problem.loss.traits.first_step, 0.0
     points = random_start(problem.n_objects, p + lift, rng)
-    passes, _ = yield from descend(problem, points, rows, n_steps, first)
+    for progress in descend(problem, points, rows, n_steps, first):
+        report(progress)
+    passes = progress.passes
     if lift:
         points -= points.mean(axis=0)
         axes = np.linalg.eigh(points.T @ points)[1][:, : -p - 1 : -1]
         points = np.ascontiguousarray(points @ axes)
         for progress in descend(problem, points, rows, n_steps // 2, 0.5 * first):
-            yield progress._replace(passes=passes + progress.passes)
+            report(progress._replace(passes=passes + progress.passes))
         passes += progress.passes
-    X[:] = points
-    yield Progress(passes, nan, 0.0, X, False)
-    return passes
+    report(Progress(passes, nan, 0.0, points, False))
+    return points, passes
 
 
 def _choose_ridge(
-    problem: EmbeddingProblem, X: np.ndarray, held_out: tuple[np.ndarray, np.ndarray | None],
-    settings: Settings, passes: float,
-) -> Generator[Progress, None, float]:  # fmt: skip
-    """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
+    problem: EmbeddingProblem, points: np.ndarray,
+    held_out: tuple[np.ndarray, np.ndarray | None], settings: Settings, passes: float,
+    report: Callable[[Progress], None],
+) -> tuple[np.ndarray, float, float]:  # fmt: skip
+    """Return points, the ridge that makes the fewest mistakes on answers held out, and passes."""
     # Embeddings that are compared may be rough.
     rough = replace(settings, tol=max(settings.tol, 1e-3))
     ridges, low = problem.loss.traits.ridges, problem.reg
     rows, weights, _ = problem.split(len(held_out[0]))
-    if _are_noisy(problem, X, rows, weights):
+    if _are_noisy(problem, points, rows, weights):
         # Not even the answers of the start agree. Without this much of a ridge, objects with few
         # answers are then flung far out, which the answers held out are too few to tell.
         low = max(low, ridges[0])
-    best = np.inf, low, X
+    X, best = points.copy(), (np.inf, points, low)
     for reg in (low, *(reg for reg in ridges if reg > 2.0 * low)):
-        problem.reg = reg
-        for progress in lbfgs(problem, X, rough, passes=passes):
-            yield progress
+        for progress in lbfgs(problem.with_reg(reg), X, rough, passes=passes):
+            report(progress)
         passes = progress.passes
         error = wrong_share(X, *held_out, problem.loss)
         if error > best[0]:
             break
-        best = error, reg, X.copy()
-    _, problem.reg, X[:] = best
-    return passes
+        best = error, X.copy(), reg
+    return best[1], best[2], passes
 
 
 def _are_noisy(problem: EmbeddingProblem, X: np.ndarray, rows: np.ndarray, weights: Any) -> bool:

@@ -8,7 +8,7 @@ few hundred objects. A centred start stays centred: rows of the gradient of the 
 S. Agarwal et al. (2007). Generalized non-metric multidimensional scaling. AISTATS. Section 4.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from math import ceil, nan
 from typing import Any
 
@@ -26,8 +26,8 @@ def steps_for(problem: EmbeddingProblem, per_object: float) -> int:
 
 def descend(
     problem: EmbeddingProblem, X: np.ndarray, rows: Any, n_steps: int, first: float, parts: int = 5
-) -> Generator[Progress, None, tuple[float, bool]]:
-    """Step along single answers, ever shorter; return passes, and whether the steps settled."""
+) -> Iterator[Progress]:
+    """Step along single answers, ever shorter; the end is converged where the steps settled."""
     # The loss is reported after each of the parts.
     terms, start = problem.terms, X.copy()
     far = 1e6 * max(1.0, float(np.abs(X).max()))
@@ -45,12 +45,12 @@ def descend(
                 X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg
             )
             done = end
-            yield Progress(done / len(problem.answers), nan, steps[0], X, False)
-        # NaN is not below.
-        if np.abs(X).max() < far:
-            return done / len(problem.answers), True
+            # NaN is not below.
+            settled = part == parts - 1 and bool(np.abs(X).max() < far)
+            yield Progress(done / len(problem.answers), nan, steps[0], X, settled)
+        if settled:
+            return
         X[:], first = start, 0.25 * first
-    return done / len(problem.answers), False
 
 
 def sgd(
@@ -62,8 +62,9 @@ def sgd(
         n_steps = settings.max_iter * len(problem.answers)
     first = settings.step or problem.loss.traits.first_step
     rows = shuffled(problem, rng)
-    passes, settled = yield from descend(problem, X, rows, n_steps, first, parts=20)
-    yield Progress(passes + 1.0, problem.evaluate(X)[0], 0.0, X, settled)
+    for progress in descend(problem, X, rows, n_steps, first, parts=20):
+        yield progress._replace(converged=False)
+    yield Progress(progress.passes + 1.0, problem.evaluate(X)[0], 0.0, X, progress.converged)
 
 
 def batch(

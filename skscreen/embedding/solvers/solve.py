@@ -1,7 +1,6 @@
 """Solve an ordinal embedding problem: choice of the solver, and restarts."""
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
@@ -24,7 +23,6 @@ from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
 SOLVERS: dict[str, Callable[..., Iterator[Progress]]] = {
-    "auto": auto,
     "svrg-sbb": svrg_sbb,
     "svrg": svrg,
     "sgd": sgd,
@@ -124,25 +122,40 @@ def solve(
     init: np.ndarray | None = None, report: Callable[[Progress], None] | None = None,
 ) -> EmbeddingSolution:  # fmt: skip
     """Solve once, from `init` or from a random start; see `SOLVERS`."""
-    problem, rng = copy(problem), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     random = random_start(problem.n_objects, n_components, rng)
     X = random if init is None else _off_zero(problem, init, random, settings.tol)
     # The stochastic start of "auto" would ignore the given one.
-    run = SOLVERS["lbfgs" if init is not None and solver == "auto" else solver]
+    solver = "lbfgs" if init is not None and solver == "auto" else solver
     history: list[tuple] = []
     start = perf_counter()
-    for progress in run(problem, X, settings, rng):
+
+    def note(progress: Progress) -> None:
         history.append(_line(len(history) + 1, perf_counter() - start, progress))
         if report is not None:
             report(progress)
+
+    progress, reg = run(solver, problem, X, settings, rng, note)
     return EmbeddingSolution(
         embedding=progress.embedding,
         objective=progress.value,
-        reg=problem.reg,
+        reg=reg,
         converged=progress.converged,
         history=np.array(history, dtype=HISTORY),
         dual_gap=progress.dual_gap,
     )
+
+
+def run(
+    solver: str, problem: EmbeddingProblem, X: np.ndarray, settings: Settings,
+    rng: np.random.Generator, report: Callable[[Progress], None],
+) -> tuple[Progress, float]:  # fmt: skip
+    """Run "auto", or one of `SOLVERS` from X; return its end, and the ridge that it had."""
+    if solver == "auto":
+        return auto(problem, X.shape[1], settings, rng, report)
+    for progress in SOLVERS[solver](problem, X, settings, rng):
+        report(progress)
+    return progress, problem.reg
 
 
 def _line(iteration: int, seconds: float, progress: Progress) -> tuple:
@@ -159,8 +172,7 @@ def solve_from(
     """Solve from several starts, or until two reach the same, and return the lowest objective."""
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
     # Objectives with different ridges cannot be compared: all take what the first start chooses.
-    fixed, settings = copy(problem), replace(settings, adapt=False)
-    fixed.reg = first.reg
+    fixed, settings = problem.with_reg(first.reg), replace(settings, adapt=False)
     found, rest = [first], [*zip(seeds[1:], inits[1:], strict=True)]
     if until_agreed and rest:
         found.append(solve(fixed, n_components, solver, settings, *rest[0]))
