@@ -177,11 +177,12 @@ def solve_from(
     if until_agreed and rest:
         found.append(solve(fixed, n_components, solver, settings, *rest[0]))
         rest = [] if len(_distinct(found)) == 1 else rest[1:]
-    if rest:
-        tasks = (
-            delayed(solve)(fixed, n_components, solver, settings, seed, init) for seed, init in rest
-        )
-        found += Parallel(n_jobs, require="sharedmem")(tasks)
+    tasks = [(fixed, n_components, solver, settings, *start) for start in rest]
+    if effective_n_jobs(n_jobs) == 1:
+        # To set up joblib takes as long as a small fit.
+        found += [solve(*task) for task in tasks]
+    elif tasks:
+        found += Parallel(n_jobs, require="sharedmem")(delayed(solve)(*task) for task in tasks)
     if solver == "auto" and inits[0] is None:
         few = n_components == 1 and problem.n_objects <= FEW_OBJECTS
         kept = _distinct(found)[: None if few else 1]
