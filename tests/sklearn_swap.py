@@ -13,7 +13,13 @@ import re
 import pytest
 import sklearn.svm
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC
+from skscreen import (
+    ScreenedLinearSVC,
+    ScreenedNuSVC,
+    ScreenedNuSVR,
+    ScreenedOneClassSVM,
+    ScreenedSVC,
+)
 
 INTERNALS = "reads what libsvm keeps inside"
 NEGATIVE = "negative weights are refused, where SVC leaves such samples out"
@@ -23,6 +29,7 @@ MORE = "more is accepted: what SVC or LinearSVC refuses has a solution"
 STEPS = "converges in so few steps, where libsvm and liblinear warn"
 TIE = "all scores are tied, and ties go to the first class whatever the rounding errors"
 COUNT = "n_iter_ is one int in all classes, the largest"
+NO_WEIGHTS = "w = 0 is the solution, which is refused, with the advice to raise nu"
 WEIGHTS = "coef_ is what decision_function uses, and may be changed"
 
 # Regular expressions of the names of tests.
@@ -30,11 +37,11 @@ DIFFERENT = {
     r"test_tweak_params": INTERNALS,
     r"test_gamma_scale": INTERNALS,
     r"test_svc_raises_error_internal_representation": INTERNALS,
-    r"test_negative_sample_weights_mask_all_samples\[weights-are-zero-SVC\]": MESSAGE,
-    r"test_negative_sample_weights_mask_all_samples\[weights-are-negative-SVC\]": NEGATIVE,
-    r"test_negative_weights_svc_leave_just_one_label\[.*-SVC\]": NEGATIVE,
-    r"test_negative_weights_svc_leave_two_labels\[partial-mask-label-1-SVC\]": NEGATIVE,
-    r"test_negative_weight_equal_coeffs\[partial-mask-label-1-SVC\]": NEGATIVE,
+    r"test_negative_sample_weights_mask_all_samples\[weights-are-zero-(SVC|Nu.*|One.*)\]": MESSAGE,
+    r"test_negative_sample_weights_mask_all_samples\[.*-negative-(SVC|Nu.*|One.*)\]": NEGATIVE,
+    r"test_negative_weights_svc_leave_just_one_label\[.*-(Nu)?SVC\]": NEGATIVE,
+    r"test_negative_weights_svc_leave_two_labels\[partial-mask-label-1-(Nu)?SVC\]": NEGATIVE,
+    r"test_negative_weight_equal_coeffs\[partial-mask-label-1-(SVC|NuSVC|NuSVR)\]": NEGATIVE,
     r"test_svc_nonfinite_params.*": MESSAGE,
     r"test_sparse_precomputed.*": MESSAGE,
     r"test_bad_input.*": MORE,
@@ -42,11 +49,14 @@ DIFFERENT = {
     r"test_linearsvc_parameters\[.*-True-l1-.*": L1,
     r"test_linearsvc_parameters\[.*-False-l1-hinge\]": L1,
     r"test_immutable_coef_property.*": WEIGHTS,
-    r"test_n_iter_libsvm\[.*-SVC-ndarray\]": COUNT,
+    r"test_n_iter_libsvm\[.*-(SVC|[23]-NuSVC)-ndarray\]": COUNT,
+    r"test_sparse_oneclasssvm\[.*-(linear-X_train[02]|poly-X_train0)-.*\]": NO_WEIGHTS,
+    r"test_n_iter_libsvm\[.*-4-NuSVC-ndarray\]": NO_WEIGHTS,
+    r"test_n_iter_libsvm\[.*-[23]-OneClassSVM-int\]": NO_WEIGHTS,
     r"test_libsvm_convergence_warnings.*": STEPS,
     r"test_linear_svm_convergence_warnings.*": STEPS,
     r"test_timeout.*": STEPS,
-    r"test_svc_ovr_tie_breaking\[.*-SVC\]": TIE,
+    r"test_svc_ovr_tie_breaking\[.*-(Nu)?SVC\]": TIE,
     r"test_multi_output_delegate_predict_proba": MESSAGE,
 }
 
@@ -59,7 +69,20 @@ class LinearSVC(ScreenedLinearSVC):
     """With the name that tests expect in messages."""
 
 
-sklearn.svm.SVC, sklearn.svm.LinearSVC = SVC, LinearSVC
+class NuSVC(ScreenedNuSVC):
+    """With the name that tests expect in messages."""
+
+
+class NuSVR(ScreenedNuSVR):
+    """With the name that tests expect in messages."""
+
+
+class OneClassSVM(ScreenedOneClassSVM):
+    """With the name that tests expect in messages."""
+
+
+for kind in (SVC, LinearSVC, NuSVC, NuSVR, OneClassSVM):
+    setattr(sklearn.svm, kind.__name__, kind)
 
 
 def pytest_collection_modifyitems(items):
