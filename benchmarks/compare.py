@@ -26,6 +26,7 @@ from benchmarks.support.tables import table
 FAMILIES = {
     "linear": "benchmarks.svm.linear",
     "kernel": "benchmarks.svm.kernels",
+    "nu": "benchmarks.svm.nu",
     "search": "benchmarks.svm.searches",
     "metric": "benchmarks.metric_learning.peers",
     "embedding": "benchmarks.embedding.peers",

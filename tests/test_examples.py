@@ -209,3 +209,10 @@ def test_example_of_triplets_learns():
 def test_example_of_quadruplets_learns():
     result = run("quadruplets")
     assert set(np.argsort(result["weights"])[-3:]) == set(np.flatnonzero(result["truth"]))
+
+
+@pytest.mark.slow
+def test_false_alarms_are_those_that_were_asked_for(capsys):
+    result = run("novelty")
+    assert result["alarms"] < 0.03 < result["alarms_by_nu"]
+    assert "asked for 2%" in capsys.readouterr().out
