@@ -150,8 +150,8 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
 
     Standard errors are those of a row with the others held fixed, from the Hessian of the penalised
     likelihood. In 30 simulations intervals of 95 % held the mean of the estimates in .96 of the
-    cases and the truth in .71, because the penalty shrinks entries. On sets of the size of THINGS they
-    are a quarter too small; the bootstrap is the reference.
+    cases and the truth in .71, because the penalty shrinks entries. On sets of the size of THINGS
+    they are a quarter too small; the bootstrap is the reference.
 
     A pass over the trials takes exp(x_i . x_j) of each pair of objects once, in tables of
     16 n^2 bytes (55 MB for THINGS). With more than 8,000 objects, or few trials, the pairs that

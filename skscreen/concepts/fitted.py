@@ -1,9 +1,8 @@
 """The steps of a fit of an estimator, which a search over penalties shares."""
 
-from typing import Any
-
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -26,29 +25,29 @@ def law(trials: Trials) -> float:
     return 0.224 * float(np.sqrt(trials.n_objects / trials.total))
 
 
-def ridge(model: Any, l1: float) -> float:
+def ridge(model: BaseEstimator, l1: float) -> float:
     """Return the strength of the ridge beside that of the L1 penalty."""
     return RIDGE * l1 if model.l2 == "auto" else float(model.l2)
 
 
-def settings_of(model: Any) -> Settings:
+def settings_of(model: BaseEstimator) -> Settings:
     """Return how a model solves its problem."""
     return Settings(int(model.max_iter), float(model.tol), model.n_jobs)
 
 
-def objective_of(model: Any, trials: Trials, l1: float, n_fits: int) -> Objective:
+def objective_of(model: BaseEstimator, trials: Trials, l1: float, n_fits: int) -> Objective:
     """Return the objective of a fit, if the memory of so many at a time is free."""
     check_free(trials, model.n_components, min(effective_n_jobs(model.n_jobs), n_fits))
     return Objective(trials, l1, ridge(model, l1))
 
 
-def n_tasks(model: Any) -> int:
+def n_tasks(model: BaseEstimator) -> int:
     """Return the number of starts, with the fit after several."""
     return int(model.n_init) + (model.n_init > 1)
 
 
 def fit_dimensions(
-    model: Any, reading: Reading, objective: Objective, tasks: Tasks, done: float = 0.0
+    model: BaseEstimator, reading: Reading, objective: Objective, tasks: Tasks, done: float = 0.0
 ) -> None:
     """Solve from all starts and set the fitted attributes; a share `done` of the work is done."""
     n_init, count = int(model.n_init), n_tasks(model)
@@ -75,7 +74,7 @@ def fit_dimensions(
     _store(model, agreed, reading, objective)
 
 
-def _warn(model: Any, found: Agreed, l1: float) -> None:
+def _warn(model: BaseEstimator, found: Agreed, l1: float) -> None:
     """Tell what is wrong with a result."""
     if found.n_failed:
         warn_user(
@@ -90,7 +89,7 @@ def _warn(model: Any, found: Agreed, l1: float) -> None:
         )
 
 
-def _store(model: Any, found: Agreed, reading: Reading, objective: Objective) -> None:
+def _store(model: BaseEstimator, found: Agreed, reading: Reading, objective: Objective) -> None:
     """Set the fitted attributes."""
     errors = standard_errors(found.X, reading.trials, objective.l2)
     n_objects, d = len(reading.answers.objects), found.X.shape[1]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen.answers.answers import Answers
 from skscreen.answers.given import given_answers, places_of
@@ -49,14 +50,14 @@ class Asked(NamedTuple):
     weights: np.ndarray | None  # (n_rows,)
 
 
-def asked(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Asked:
+def asked(model: BaseEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> Asked:
     """Return trials with the odd one last, as `y` or the answers say."""
     given = given_answers(X, y, kinds=KINDS, arrays=ARRAYS, name="answers")
     rows = places_of(given.answers, model.objects_, "answers")
     return Asked(rows, given.answers.kind, given.weights(sample_weight))
 
 
-def asked_as_given(model: Any, X: Any) -> Asked:
+def asked_as_given(model: BaseEstimator, X: Any) -> Asked:
     """Return trials; those of an array in the order of its columns, none of which is said odd."""
     if isinstance(X, Answers):
         return asked(model, X)

@@ -6,6 +6,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d, validate_data
 
 
@@ -32,7 +33,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def check_samples(
-    X: Any, name: str = "X", *, model: Any = None, reset: bool = True, **accepted: Any
+    X: Any, name: str = "X", *, model: BaseEstimator = None, reset: bool = True, **accepted: Any
 ) -> Any:
     """Return samples as `check_array` does, or as `validate_data` does for an estimator."""
     refuse_masked(X, name)

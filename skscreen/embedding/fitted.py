@@ -12,7 +12,7 @@ from skscreen.embedding.problem.answers import counted
 from skscreen.embedding.tools import bootstrap, feature_map, place, predict
 
 
-def given_to(model: Any, X: Any, y: Any = None) -> Given:
+def given_to(model: BaseEstimator, X: Any, y: Any = None) -> Given:
     """Return the answers that a method of an embedding was given."""
     if model.loss == "oddoneout":
         return given_answers(X, y, kinds=("oddoneout",))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 
@@ -93,7 +94,9 @@ class GoodnessOfFit:
     p_value: float
 
 
-def bootstrap(model: Any, n_samples: int, groups: Any, random_state: Any) -> ScaleBootstrap:
+def bootstrap(
+    model: BaseEstimator, n_samples: int, groups: Any, random_state: Any
+) -> ScaleBootstrap:
     """Return scales of simulated answers, or of participants drawn with replacement."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
     needed = 8.0 * n_samples * model.scale_.size
@@ -119,7 +122,7 @@ def bootstrap(model: Any, n_samples: int, groups: Any, random_state: Any) -> Sca
     return ScaleBootstrap(scales / units[:, None], 1.0 / units)
 
 
-def goodness_of_fit(model: Any, n_samples: int, random_state: Any) -> GoodnessOfFit:
+def goodness_of_fit(model: BaseEstimator, n_samples: int, random_state: Any) -> GoodnessOfFit:
     """Compare the residuals of the answers with those of simulated ones."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
     judged, values = model.judgements_, model.coef_
@@ -150,14 +153,14 @@ def goodness_of_fit(model: Any, n_samples: int, random_state: Any) -> GoodnessOf
     )
 
 
-def _sizes(model: Any, design: sparse.csr_array, values: np.ndarray) -> np.ndarray:
+def _sizes(model: BaseEstimator, design: sparse.csr_array, values: np.ndarray) -> np.ndarray:
     """Sizes of the deviance residuals."""
     logs = log_distribution(model.link, design @ values)
     return np.sqrt(-2.0 * model.judgements_.weights * logs)
 
 
 def _simulated(
-    model: Any, n_samples: int, rng: np.random.Generator
+    model: BaseEstimator, n_samples: int, rng: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, sparse.csr_array, ScaleFit]]:
     """Yield simulated answers: 1 or -1, which reverses a row, their design, and the fit."""
     judged = model.judgements_
@@ -168,17 +171,17 @@ def _simulated(
         yield signs, design, _refit(model, design, judged.weights)
 
 
-def _refit(model: Any, design: sparse.csr_array, weights: np.ndarray) -> ScaleFit:
+def _refit(model: BaseEstimator, design: sparse.csr_array, weights: np.ndarray) -> ScaleFit:
     shares = weights / weights.sum()
     return fit_scale(design, shares, model.link, model.reg, _rough_tol(model), model.max_iter)
 
 
-def _rough_tol(model: Any) -> float:
+def _rough_tol(model: BaseEstimator) -> float:
     """Relative gap of fits to simulated answers, whose spread is far larger than it leaves."""
     return max(model.tol, 1e-5)
 
 
-def _warn_unconverged(model: Any, found: list[ScaleFit]) -> None:
+def _warn_unconverged(model: BaseEstimator, found: list[ScaleFit]) -> None:
     tol = _rough_tol(model)
     count = sum(fit.dual_gap > tol for fit in found)
     if count:

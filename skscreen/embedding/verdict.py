@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import bdtrc
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.embedding.problem.answers import compacted, quadruplets
@@ -49,7 +50,7 @@ def warn_pieces(n_pieces: int) -> None:
         )
 
 
-def warn_misread(model: Any) -> None:
+def warn_misread(model: BaseEstimator) -> None:
     """Warn where random answers, or the reverse ones, would agree with an embedding as well."""
     trials, answers = model.loss == "oddoneout", model.answers_
     n = int(np.count_nonzero(model.compared_))
@@ -128,7 +129,7 @@ def _equal_answers(count: int, weights: Any) -> float:
     return float(shares.sum() ** 2 / (shares @ shares))
 
 
-def warn_unconverged(model: Any, solution: EmbeddingSolution) -> None:
+def warn_unconverged(model: BaseEstimator, solution: EmbeddingSolution) -> None:
     """Warn where the solution of an embedding did not reach its tolerance."""
     if solution.converged:
         return

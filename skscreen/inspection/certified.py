@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen.inspection.frame import FromEstimator, FromResult, check_learned
 from skscreen.inspection.style import (
@@ -79,7 +80,7 @@ class CertifiedPathDisplay(FromResult, FromEstimator):
         return cls._of_bounds(result.bounds)
 
     @classmethod
-    def read_estimator(cls, estimator: Any) -> Self:
+    def read_estimator(cls, estimator: BaseEstimator) -> Self:
         """Return the display of a `ScreenedSVCCV` with `certify`."""
         check_learned(estimator, "bounds_", "ScreenedSVCCV with certify")
         return cls._of_bounds(estimator.bounds_)

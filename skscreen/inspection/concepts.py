@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
 from skscreen.inspection.frame import Display, check_learned
@@ -62,9 +63,9 @@ class ConceptDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, images: str | PathLike | Sequence | None = None, n_objects: int = 8,
-        dimensions: ArrayLike | None = None, labels: Sequence[str] | None = None,
-        ax: Axes | None = None,
+        cls, estimator: BaseEstimator, *, images: str | PathLike | Sequence | None = None,
+        n_objects: int = 8, dimensions: ArrayLike | None = None,
+        labels: Sequence[str] | None = None, ax: Axes | None = None,
     ) -> Self:  # fmt: skip
         """Draw the dimensions of a fitted estimator.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import orthogonal_procrustes
 from scipy.spatial import cKDTree
 from scipy.stats import chi2
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
 from skscreen.core.named import in_order
@@ -77,7 +78,7 @@ class EmbeddingDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, images: str | PathLike | Sequence | None = None,
+        cls, estimator: BaseEstimator, *, images: str | PathLike | Sequence | None = None,
         names: str | Sequence[str] | None = "fit", classes: ArrayLike | None = None,
         reference: ArrayLike | None = None, reference_name: str = "reference", regions: Any = None,
         level: float = 0.95, ax: Axes | None = None,

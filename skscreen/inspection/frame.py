@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.style import Axes
 
 
-def check_learned(estimator: Any, attribute: str, kind: str) -> None:
+def check_learned(estimator: BaseEstimator, attribute: str, kind: str) -> None:
     """Raise unless an estimator has an attribute of a fit; `kind` says which estimators do."""
     if hasattr(estimator, attribute):
         return
@@ -92,7 +93,7 @@ class FromEstimator(Display):
     """Base of the displays of what a fitted estimator has found."""
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
         """Draw what a fitted estimator has found.
 
         Parameters
@@ -117,7 +118,7 @@ class FromEstimator(Display):
         return cls.read_estimator(estimator).plot(ax=ax)
 
     @classmethod
-    def read_estimator(cls, estimator: Any) -> Self:
+    def read_estimator(cls, estimator: BaseEstimator) -> Self:
         """Return the display of an estimator, undrawn, or refuse it."""
         raise NotImplementedError
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from skscreen.core.checks import check_samples
@@ -56,7 +57,7 @@ class LearnedSpaceDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None
+        cls, estimator: BaseEstimator, X: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None
     ) -> Self:
         """Draw samples before and after the map of a fitted metric learner.
 

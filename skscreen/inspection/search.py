@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.frame import FromEstimator
@@ -65,7 +66,7 @@ class SearchDisplay(FromEstimator):
     deviations: np.ndarray | None = None
 
     @classmethod
-    def read_estimator(cls, estimator: Any) -> Self:
+    def read_estimator(cls, estimator: BaseEstimator) -> Self:
         """Return the display of a search."""
         if not hasattr(estimator, "cv_results_"):
             check_is_fitted(estimator)
@@ -130,7 +131,7 @@ class SearchDisplay(FromEstimator):
         return f"Best: {', '.join(chosen)}, score {self.scores[self.best]:.4g}{more}"
 
 
-def _found(search: Any) -> dict[str, Any]:
+def _found(search: BaseEstimator) -> dict[str, Any]:
     """Return what a fitted search found, as the arguments of a display."""
     results = getattr(search, "cv_results_", {})
     found: dict[str, list] = {}

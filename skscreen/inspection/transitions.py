@@ -1,10 +1,11 @@
 """Figure of the transition scores of a chain."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from skscreen.inspection.frame import FromEstimator, check_learned
 from skscreen.inspection.style import Axes, colour_bar
@@ -43,7 +44,7 @@ class TransitionDisplay(FromEstimator):
     labels: ArrayLike
 
     @classmethod
-    def read_estimator(cls, estimator: Any) -> Self:
+    def read_estimator(cls, estimator: BaseEstimator) -> Self:
         """Return the display of a chain, or of a pipeline that ends in one."""
         chain = estimator[-1] if hasattr(estimator, "steps") else estimator
         check_learned(chain, "transition_", "chain, such as ChainCRF")

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite
 
 from skscreen.core.checks import check_samples, in_shape, is_sparse, refuse_masked
@@ -178,7 +179,7 @@ def is_csr(X: Any) -> bool:
     return is_sparse(X) and X.format == "csr"
 
 
-def read_samples(model: Any, X: Any, reset: bool) -> Sequences:
+def read_samples(model: BaseEstimator, X: Any, reset: bool) -> Sequences:
     """Return sequences of matrices (length, n_features) as one, dense or CSR, of an estimator."""
     parts = as_sequences(X, "X")
     first = starts_of([length_of(part) for part in parts])
@@ -202,7 +203,7 @@ def read_samples(model: Any, X: Any, reset: bool) -> Sequences:
     return Sequences(rows, first)
 
 
-def _is_as_fitted(model: Any, rows: Any) -> bool:
+def _is_as_fitted(model: BaseEstimator, rows: Any) -> bool:
     """Whether rows are a matrix of double precision of the width of the fit, without names."""
     plain = isinstance(rows, np.ndarray) or is_csr(rows)
     return (

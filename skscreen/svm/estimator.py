@@ -48,7 +48,7 @@ ADVICE = (
 )
 
 
-def warn_of_flaws(model: Any, solutions: Sequence[SampleSolution]) -> None:
+def warn_of_flaws(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> None:
     """Warn of solutions without a certificate, of other problems, and above the tolerance."""
     certified = [found for found in solutions if not np.isnan(found.certificate.gap)]
     if len(certified) < len(solutions):
@@ -290,7 +290,7 @@ def fitted(
 
 
 def set_learned(
-    model: Any, data: TrainingSet, solutions: Sequence[SampleSolution], **more: Any
+    model: BaseEstimator, data: TrainingSet, solutions: Sequence[SampleSolution], **more: Any
 ) -> Any:
     """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
     division, kernel = data.division, data.kernel
@@ -329,7 +329,7 @@ def set_learned(
     return model
 
 
-def _certificates(model: Any, solutions: Sequence[SampleSolution]) -> dict:
+def _certificates(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> dict:
     """Return what solutions tell of themselves."""
     primals = np.array([float(solution.certificate.primal) for solution in solutions])
     is_one_problem = len(solutions) == 1 or model.multi_class == "crammer_singer"

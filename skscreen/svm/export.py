@@ -110,7 +110,7 @@ def _calibrated(model: CalibratedClassifierCV) -> CalibratedClassifierCV:
     return out
 
 
-def _by_weights(model: Any) -> LinearSVC | LinearSVR:
+def _by_weights(model: BaseEstimator) -> LinearSVC | LinearSVR:
     """Return a linear machine as weights of features."""
     names = ("C", "loss", "fit_intercept", "intercept_scaling", "tol")
     settings = {name: getattr(model, name) for name in names}
@@ -126,7 +126,7 @@ def _by_weights(model: Any) -> LinearSVC | LinearSVR:
     return _with(out, model, learned | {"intercept_": intercept, "n_iter_": model.n_iter_})
 
 
-def _by_samples(model: Any, how: Decision) -> Any:
+def _by_samples(model: BaseEstimator, how: Decision) -> Any:
     """Return a machine as support vectors and their coefficients."""
     out = _kind(model)(
         kernel=model.kernel, degree=model.degree, coef0=model.coef0, tol=model.tol,
@@ -158,7 +158,9 @@ def _by_samples(model: Any, how: Decision) -> Any:
     return _with(out, model, learned | _libsvm(model, dense, intercept, counts))
 
 
-def _libsvm(model: Any, dense: np.ndarray, intercept: np.ndarray, counts: np.ndarray) -> dict:
+def _libsvm(
+    model: BaseEstimator, dense: np.ndarray, intercept: np.ndarray, counts: np.ndarray
+) -> dict:
     """Return the attributes of support vectors, as LIBSVM's wrapper of scikit-learn has them."""
     is_sparse = sparse.issparse(model.support_vectors_)
     # For two classes LIBSVM's scores are positive for the first one.
@@ -207,7 +209,7 @@ def _probabilities(sigmoids: np.ndarray, two_classes: bool) -> dict:
     return {"_probA": A, "_probB": -B if two_classes else B, "_effective_probability": True}
 
 
-def _one_vs_rest(model: Any, how: Decision) -> OneVsRestClassifier:
+def _one_vs_rest(model: BaseEstimator, how: Decision) -> OneVsRestClassifier:
     """Return one machine for each class against the rest."""
     parts, dense, vectors = [], model.dual_coef_, model.support_vectors_
     dense = np.asarray(dense.toarray() if sparse.issparse(dense) else dense)
@@ -241,7 +243,7 @@ def _one_vs_rest(model: Any, how: Decision) -> OneVsRestClassifier:
     return _with(out, model, learned)
 
 
-def _kind(model: Any) -> type:
+def _kind(model: BaseEstimator) -> type:
     """Return the class of scikit-learn with these decisions."""
     if isinstance(model, ScreenedOneClassSVM):
         return OneClassSVM
@@ -250,7 +252,7 @@ def _kind(model: Any) -> type:
     return NuSVR if isinstance(model, ScreenedNuSVR) else SVR
 
 
-def _with(out: Any, model: Any, learned: dict) -> Any:
+def _with(out: Any, model: BaseEstimator, learned: dict) -> Any:
     """Return an estimator with what is learned, and the features of a model."""
     inside = {"_probA": _NONE, "_probB": _NONE, "_effective_probability": False}
     if isinstance(out, SVC | NuSVC | SVR | NuSVR | OneClassSVM):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 from skscreen.core.memory import check_memory
@@ -134,7 +135,7 @@ def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
     )
 
 
-def solved_grid(model: Any, paths: Any, grid: np.ndarray, callbacks: Any) -> tuple:
+def solved_grid(model: BaseEstimator, paths: Any, grid: np.ndarray, callbacks: Any) -> tuple:
     """Return the finished solutions for a grid, and warn of flaws."""
     n, total = paths.n_variables, grid.size
     # A dual variable for each sample and C is kept.
@@ -144,13 +145,15 @@ def solved_grid(model: Any, paths: Any, grid: np.ndarray, callbacks: Any) -> tup
     return _solved(model, ((each, (t + 1) / total) for t, each in found), total, callbacks)
 
 
-def solved_within(model: Any, paths: Paths, eps: float, C_max: float, callbacks: Any) -> tuple:
+def solved_within(
+    model: BaseEstimator, paths: Paths, eps: float, C_max: float, callbacks: Any
+) -> tuple:
     """Return the finished solutions of a path with `eps`, and warn of flaws."""
     steps = _eps_steps(paths, eps, C_max, model.tol)
     return _solved(model, ((paths.finish(each), done) for each, done in steps), None, callbacks)
 
 
-def shares_ahead(model: Any, data: TrainingSet, solutions: Sequence) -> np.ndarray:
+def shares_ahead(model: BaseEstimator, data: TrainingSet, solutions: Sequence) -> np.ndarray:
     """Return the share of samples that each solution of a path decides for the C after its own."""
     settings = replace(settings_of(model, None), screening=BEST)
     fit = fit_of(model, data.division, data.kernel, settings, "eps")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, deprecated
 from sklearn.utils.metaestimators import available_if
@@ -81,7 +81,7 @@ class ProbabilitiesMixin:
         return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
 
 
-def calibrate(model: Any, problem: SVMProblem) -> None:
+def calibrate(model: BaseEstimator, problem: SVMProblem) -> None:
     """Warn of `probability`; learn the sigmoids of the scores, if these are asked for."""
     warn_of_probability("ScreenedSVC")
     if model._has_probabilities():
@@ -103,7 +103,7 @@ def warn_of_probability(name: str) -> None:
     )
 
 
-def sigmoids(model: Any, problem: Any) -> np.ndarray:
+def sigmoids(model: BaseEstimator, problem: Any) -> np.ndarray:
     """Return A and B of 1 / (1 + exp(A f + B)), (n_problems, 2), by scores of held-out samples."""
     division, rng = problem.division, check_random_state(model.random_state)
     out = np.empty((division.n_problems, 2))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skscreen._compiled import samples as row_loops
@@ -39,7 +40,7 @@ def known_scores(how: Decision, X: Any) -> np.ndarray | None:
     return how.known[1] if how.known is not None and X is how.known[0] else None
 
 
-def raw_scores(model: Any, how: Decision, X: Any) -> np.ndarray:
+def raw_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     """Return the scores of all problems, one column each, of samples from `asked`."""
     if how.kernel.name == "linear":
         return _linear_scores(model, X)
@@ -53,7 +54,7 @@ def raw_scores(model: Any, how: Decision, X: Any) -> np.ndarray:
     return out
 
 
-def settled_scores(model: Any, how: Decision, X: Any) -> np.ndarray:
+def settled_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     """Return the scores of a classifier; equal up to rounding means equal."""
     scores = known_scores(how, X)
     # Of the samples themselves only lengths are needed.
@@ -67,17 +68,17 @@ def settled_scores(model: Any, how: Decision, X: Any) -> np.ndarray:
     return _settled(model, how, X, scores)
 
 
-def winners(model: Any, how: Decision, X: Any) -> np.ndarray:
+def winners(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     """Return the places of the classes with the most votes of pairs."""
     return _of_pairs(model, how, X, loops.pair_winners, np.int64, ())
 
 
-def votes(model: Any, how: Decision, X: Any) -> np.ndarray:
+def votes(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     """Return votes (n, n_classes), and less than half a vote for the sum of scores, as `SVC`."""
     return _of_pairs(model, how, X, loops.pair_votes, np.float64, (how.present.size,))
 
 
-def decisive_scores(model: Any, how: Decision, X: Any) -> np.ndarray:
+def decisive_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     """Return the scores of two classes, precise enough for their signs."""
     if known_scores(how, X) is not None or not how.kernel.may_be_in_tiles:
         return settled_scores(model, how, X)[:, 0]
@@ -88,7 +89,7 @@ def decisive_scores(model: Any, how: Decision, X: Any) -> np.ndarray:
     return _settled(model, how, X, scores[:, None])[:, 0]
 
 
-def dense_dual_coef(model: Any) -> np.ndarray:
+def dense_dual_coef(model: BaseEstimator) -> np.ndarray:
     """Return the dual coefficients of a machine as an array."""
     coefs = model.dual_coef_
     return coefs.toarray() if sparse.issparse(coefs) else coefs
@@ -102,7 +103,12 @@ def pair_scores(sums: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
 
 
 def over_pairs(
-    model: Any, how: Decision, X: Any, scores: np.ndarray | None, write: Callable, out: np.ndarray
+    model: BaseEstimator,
+    how: Decision,
+    X: Any,
+    scores: np.ndarray | None,
+    write: Callable,
+    out: np.ndarray,
 ) -> np.ndarray:
     """Return `out`, one row for each sample from `asked`, written from the scores of pairs.
 
@@ -116,7 +122,7 @@ def over_pairs(
     return out
 
 
-def _settled(model: Any, how: Decision, X: Any, scores: np.ndarray) -> np.ndarray:
+def _settled(model: BaseEstimator, how: Decision, X: Any, scores: np.ndarray) -> np.ndarray:
     """Return the scores of problems, those equal that rounding errors alone may tell apart."""
     scores = np.ascontiguousarray(scores)
     if loops.near_ties(scores):
@@ -125,7 +131,7 @@ def _settled(model: Any, how: Decision, X: Any, scores: np.ndarray) -> np.ndarra
 
 
 def _of_pairs(
-    model: Any, how: Decision, X: Any, write: Callable, dtype: type, shape: tuple
+    model: BaseEstimator, how: Decision, X: Any, write: Callable, dtype: type, shape: tuple
 ) -> np.ndarray:
     """Return what is written from the scores of pairs, of samples that are not validated."""
     scores = known_scores(how, X)
@@ -134,7 +140,7 @@ def _of_pairs(
     return over_pairs(model, how, X, scores, write, np.empty((n_samples(X), *shape), dtype))
 
 
-def _noise(model: Any, how: Decision, X: Any, part: slice) -> tuple:
+def _noise(model: BaseEstimator, how: Decision, X: Any, part: slice) -> tuple:
     """Return what rounding errors of the scores of some samples are estimated from.
 
     |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An intercept
@@ -148,7 +154,7 @@ def _noise(model: Any, how: Decision, X: Any, part: slice) -> tuple:
     return lengths, longest, how.sums, np.ascontiguousarray(model.intercept_, np.float64)
 
 
-def _linear_scores(model: Any, X: Any) -> np.ndarray:
+def _linear_scores(model: BaseEstimator, X: Any) -> np.ndarray:
     """Return the scores of a linear kernel by the weights of features."""
     coef = model.coef_ if model.coef_.ndim == 2 else model.coef_[None]
     if not sparse.issparse(X) or not sparse.issparse(coef):
@@ -165,7 +171,7 @@ def _linear_scores(model: Any, X: Any) -> np.ndarray:
     return out
 
 
-def _pair_scores(model: Any, how: Decision, X: Any) -> Iterator[tuple[slice, tuple]]:
+def _pair_scores(model: BaseEstimator, how: Decision, X: Any) -> Iterator[tuple[slice, tuple]]:
     """Yield parts of the samples, and their scores of pairs as the compiled loops take them."""
     n_classes, intercepts = how.present.size, model.intercept_
     if how.kernel.name == "linear":
@@ -180,7 +186,7 @@ def _pair_scores(model: Any, how: Decision, X: Any) -> Iterator[tuple[slice, tup
 
 
 def _sums_by_class(
-    model: Any, how: Decision, X: Any, coefs, ends
+    model: BaseEstimator, how: Decision, X: Any, coefs, ends
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield parts of the samples, and the sums over support vectors of a class, for each class."""
     kernel, n_classes = how.kernel, ends.size
@@ -211,7 +217,7 @@ def _classes(ends: np.ndarray) -> Iterator[slice]:
 
 
 def _computed_values(
-    model: Any, how: Decision, X: Any, width: int
+    model: BaseEstimator, how: Decision, X: Any, width: int
 ) -> Iterator[tuple[slice, np.ndarray | None]]:
     """Yield parts of the samples, and kernel values of support vectors; None for many."""
     vectors = model.support_vectors_
@@ -222,7 +228,7 @@ def _computed_values(
 
 
 def _values_of_support(
-    model: Any, how: Decision, X: Any, width: int = 1
+    model: BaseEstimator, how: Decision, X: Any, width: int = 1
 ) -> Iterator[tuple[slice, Any]]:
     """Yield parts of the samples, and known kernel values, or those of a function."""
     function, support = how.kernel.function, model.support_

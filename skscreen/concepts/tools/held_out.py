@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, check_cv
 
 from skscreen.concepts.fit import large
@@ -46,8 +47,8 @@ def splits_of(cv: Any, n_trials: int, groups: Any, seed: int) -> list[Split]:
 
 
 def predict_held_out(
-    reading: Reading, objective: Objective, splits: list[Split], penalties: list[tuple], model: Any,
-    seed: int,
+    reading: Reading, objective: Objective, splits: list[Split], penalties: list[tuple],
+    model: BaseEstimator, seed: int,
 ) -> Iterator[HeldOut]:  # fmt: skip
     """Yield predictions for each fold and each pair (l1, l2), which varies fastest."""
     trials, kind = reading.trials, reading.answers.kind

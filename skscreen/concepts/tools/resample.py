@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
@@ -45,7 +46,11 @@ class ConceptBootstrap(NamedTuple):
 
 
 def resample(
-    model: Any, n_samples: int, groups: Any, n_jobs: int | None, random_state: np.random.RandomState
+    model: BaseEstimator,
+    n_samples: int,
+    groups: Any,
+    n_jobs: int | None,
+    random_state: np.random.RandomState,
 ) -> ConceptBootstrap:
     """Refit trials, or all those of a participant, drawn with replacement, from the fitted ones."""
     reading, X = read(model.answers_, None, None), model.embedding_[model.compared_]

@@ -6,9 +6,9 @@ between the three. The formulas are in `_compiled/embedding/losses.hpp`, once fo
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen._compiled import embedding
 
@@ -53,7 +53,7 @@ class EmbeddingLoss:
     shape: float = 1.0
 
     @classmethod
-    def of(cls, estimator: Any) -> "EmbeddingLoss":
+    def of(cls, estimator: BaseEstimator) -> "EmbeddingLoss":
         """Return the loss that the parameters of an estimator name."""
         name = TRAITS[estimator.loss].parameter
         shape = 1.0 if name is None else getattr(estimator, name)

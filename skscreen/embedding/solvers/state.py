@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from math import nan
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen.core.floats import LARGEST
 from skscreen.embedding.problem.objective import EmbeddingProblem
@@ -24,7 +25,7 @@ class Settings:
     adapt: bool = False  # whether the ridge may be set by the noise that is found
 
     @classmethod
-    def of(cls, model: Any, adapt: bool) -> Self:
+    def of(cls, model: BaseEstimator, adapt: bool) -> Self:
         """Return what the parameters of an estimator say."""
         return cls(
             # A larger tolerance has no effect, and products with this one stay finite.

@@ -19,7 +19,7 @@ _MATRICES = 4
 
 
 def learn_map(
-    model: Any, F: Any, alpha: float, gamma: float | None
+    model: BaseEstimator, F: Any, alpha: float, gamma: float | None
 ) -> tuple["FeatureMap", KernelRidge]:
     """Return how features are scaled, and their regression on the points of a model."""
     check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")

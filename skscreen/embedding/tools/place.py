@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -14,7 +15,7 @@ from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
 from skscreen.fitting.warning import warn_user
 
 
-def place(model: Any, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
+def place(model: BaseEstimator, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     """Return points of the new objects of answers, and these objects."""
     known = {name: k for k, name in enumerate(model.objects_.tolist()) if model.compared_[k]}
     occur = np.bincount(answers.rows.ravel(), minlength=len(answers.objects)) > 0
@@ -33,7 +34,9 @@ def place(model: Any, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     return _found(model, rows[told], weights, len(new)), answers.objects[new]
 
 
-def _found(model: Any, rows: np.ndarray, weights: np.ndarray | None, n_new: int) -> np.ndarray:
+def _found(
+    model: BaseEstimator, rows: np.ndarray, weights: np.ndarray | None, n_new: int
+) -> np.ndarray:
     """Return the new points, after those of the fit, with the lowest objective found."""
     n_fit, p = model.embedding_.shape
     start = np.concatenate([model.embedding_, np.zeros((n_new, p))])

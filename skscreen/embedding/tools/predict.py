@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
 from skscreen.answers.answers import Answers
@@ -17,7 +18,7 @@ from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
 
 
-def predict(model: Any, given: Given, result_format: Any) -> np.ndarray:
+def predict(model: BaseEstimator, given: Given, result_format: Any) -> np.ndarray:
     """Return whether trials agree with the points of a model, or its answers in a format."""
     answers = given.answers
     agree = agreement(model, answers)
@@ -35,7 +36,7 @@ def predict(model: Any, given: Given, result_format: Any) -> np.ndarray:
     return rows if responses is None else responses
 
 
-def agreement(model: Any, answers: Answers) -> np.ndarray:
+def agreement(model: BaseEstimator, answers: Answers) -> np.ndarray:
     """Return whether the points agree with each row: 1, -1, or 0 where they do not say."""
     rows = places_of(answers, model.objects_, strangers=True)
     known = ((rows >= 0) & model.compared_[rows]).all(axis=1)
@@ -44,7 +45,7 @@ def agreement(model: Any, answers: Answers) -> np.ndarray:
     return agree
 
 
-def lower_bound(model: Any, tol: float) -> float:
+def lower_bound(model: BaseEstimator, tol: float) -> float:
     """Return a lower bound on the objective of an embedding."""
     if model.loss not in CONVEX_LOSSES:
         raise ValueError(

@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,8 +13,8 @@ from skscreen.fitting.warning import warn_user
 
 
 def next_queries(
-    model: Any, n: int, *, candidates: Any = None, heads: Any = None, repeats: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    model: BaseEstimator, n: int, *, candidates: Any = None, heads: Any = None,
+    repeats: bool = False, random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Draw triplets to ask next, about objects that were not compared before.
 
@@ -94,7 +95,7 @@ def _new_first(pool: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int) ->
     return np.concatenate([order[new], order[~new]])
 
 
-def _pool(model: Any, n: int, candidates: Any, heads: Any, rng: Any) -> np.ndarray:
+def _pool(model: BaseEstimator, n: int, candidates: Any, heads: Any, rng: Any) -> np.ndarray:
     """Different questions, by positions."""
     n_objects, everything = len(model.objects_), False
     chosen = None if heads is None else _places(model, heads, "heads", 1)
@@ -119,7 +120,7 @@ def _pool(model: Any, n: int, candidates: Any, heads: Any, rng: Any) -> np.ndarr
     return np.unique(rows[(i != j) & (i != k) & (j != k)], axis=0)
 
 
-def _places(model: Any, names: Any, argument: str, ndim: int) -> np.ndarray:
+def _places(model: BaseEstimator, names: Any, argument: str, ndim: int) -> np.ndarray:
     """Return the places of objects of the fit, given by name."""
     if isinstance(names, str) or not hasattr(names, "__len__") or not len(names):
         raise ValueError(f"{argument} must be a list of objects of the fit, got {names!r}.")

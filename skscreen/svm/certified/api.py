@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.checks import check_labels, check_weights
@@ -345,7 +345,7 @@ def check_C_range(C_range: Any) -> tuple[float, float]:
     return first, last
 
 
-def check_searchable(model: Any) -> None:
+def check_searchable(model: BaseEstimator) -> None:
     """Refuse intercepts and kernels for which there are no bounds."""
     if has_free_intercept(model):
         raise ValueError(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from skscreen.core.checks import refuse_masked
@@ -28,7 +29,7 @@ View = Callable[
 ]
 
 
-def scored_view(model: Any, data: TrainingSet, X_val: Any, diagonal: Any) -> View:
+def scored_view(model: BaseEstimator, data: TrainingSet, X_val: Any, diagonal: Any) -> View:
     """Return the view of validation samples, or of their kernel values and diagonal (n_val,)."""
     bias, kernel = float(model.intercept_scaling) if model.fit_intercept else 0.0, data.kernel
     if kernel.name == "linear":

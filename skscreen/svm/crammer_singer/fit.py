@@ -1,9 +1,9 @@
 """The multi-class hinge behind the door of `ScreenedLinearSVC`."""
 
 import time
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skscreen.samples.labels import check_bounds
@@ -13,7 +13,7 @@ from skscreen.svm.problem import SVMProblem, taken
 from skscreen.svm.solvers.solution import SampleSolution
 
 
-def joint_solutions(model: Any, problem: SVMProblem, C: float) -> list[SampleSolution]:
+def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list[SampleSolution]:
     """Return what the classes have of the one solution, all with its certificate.
 
     As for one-vs-rest there is one for each class, or one for two classes: the second class less

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen.core.sklearn_private import Interval, Options, StrOptions
 from skscreen.fitting.path import warn_unless_converged
@@ -37,7 +37,7 @@ _NOT_CERTIFIED = (
 )
 
 
-def warn_of(model: Any, solutions: Sequence[NuSolution]) -> None:
+def warn_of(model: BaseEstimator, solutions: Sequence[NuSolution]) -> None:
     """Warn of solutions without a certificate, and above the tolerance."""
     certified = [found for found in solutions if not np.isnan(found.certificate.gap)]
     if len(certified) < len(solutions):

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.svm import NuSVC, NuSVR
 
 from skscreen.core.certificate import Certificate
@@ -48,7 +49,7 @@ class NuProblems:
 
     def __init__(
         self,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any,
         sample_weight: Any,

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import validate_data
 
@@ -95,7 +96,9 @@ class Held:
 class OneClassProblem:
     """The problem of an estimator and samples, with what solves it for one nu after the other."""
 
-    def __init__(self, model: Any, X: Any, sample_weight: Any, gamma: float | str | None = None):
+    def __init__(
+        self, model: BaseEstimator, X: Any, sample_weight: Any, gamma: float | str | None = None
+    ):
         X = _validated(model, X)
         division = OneSide(num_samples(X), sample_weight)
         X, kernel = with_kernel(model, X, division.labels, gamma)
@@ -208,7 +211,7 @@ def _gap_at(box: Box, beta: np.ndarray, slopes: np.ndarray, errors: np.ndarray) 
     return float(np.maximum(up, down).sum())
 
 
-def _validated(model: Any, X: Any) -> Any:
+def _validated(model: BaseEstimator, X: Any) -> Any:
     """Validate samples, of any kind for a function; sets the features."""
     refuse_masked(X, "X")
     if callable(model.kernel):

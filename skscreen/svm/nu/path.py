@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.memory import check_memory
@@ -113,7 +114,7 @@ def _grid(nus: Any, smallest: float, largest: float) -> np.ndarray:
 
 
 def _along(
-    model: Any, grid: np.ndarray, n: int, solve: Callable[[float], AtNu], callbacks: Any
+    model: BaseEstimator, grid: np.ndarray, n: int, solve: Callable[[float], AtNu], callbacks: Any
 ) -> tuple[AtNu, ...]:
     """Return the solutions for values of nu, from the largest one down; warn of flaws."""
     what = f"{n:,} dual variables and scores for {grid.size:,} values of nu"
@@ -373,7 +374,12 @@ def nu_svr_path(
 
 
 def _of_problems(
-    fitted_at: Callable, model: Any, problems: NuProblems, grid: np.ndarray, X: Any, callbacks: Any
+    fitted_at: Callable,
+    model: BaseEstimator,
+    problems: NuProblems,
+    grid: np.ndarray,
+    X: Any,
+    callbacks: Any,
 ) -> NuPath:
     """Return the path of all problems that labels or targets make."""
 

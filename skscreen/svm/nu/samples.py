@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
@@ -16,7 +17,7 @@ from skscreen.svm.roads import BY_BLOCKS
 _IN_TILES = 1000
 
 
-def limit_of(model: Any) -> int | None:
+def limit_of(model: BaseEstimator) -> int | None:
     """Return the limit of steps of an estimator."""
     return None if model.max_iter == -1 else model.max_iter
 
@@ -34,7 +35,7 @@ def samples_in_kernel(
     return KernelSamples(gram, y)
 
 
-def known_duals(model: Any, data: TrainingSet) -> np.ndarray:
+def known_duals(model: BaseEstimator, data: TrainingSet) -> np.ndarray:
     """Return the dual variables with signs (n_rows, n_samples) that a fit of these samples has."""
     X, support = data.X, model.support_
     vectors = model.support_vectors_

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest
@@ -26,7 +27,7 @@ from skscreen.svm.screened.result import Decided, SampleScreening
 from skscreen.svm.screening.rules import decide
 
 
-def check_decides(model: Any) -> None:
+def check_decides(model: BaseEstimator) -> None:
     """Refuse classifiers whose problems are not those of two classes with samples to decide."""
     if model.multi_class == "crammer_singer":
         raise ValueError(
@@ -39,7 +40,9 @@ def check_decides(model: Any) -> None:
         )
 
 
-def screened_by(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[SampleScreening, Any]:
+def screened_by(
+    model: BaseEstimator, X: Any, y: Any, sample_weight: Any
+) -> tuple[SampleScreening, Any]:
     """Return what a fitted classifier proves of samples, and why these may not be those of its fit.
 
     That is None where they may be.
@@ -53,7 +56,7 @@ def screened_by(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[SampleS
 
 
 def screened_at(
-    model: Any, data: TrainingSet, known: Fitted | GivenDuals | GivenWeights, tests: str
+    model: BaseEstimator, data: TrainingSet, known: Fitted | GivenDuals | GivenWeights, tests: str
 ) -> tuple[SampleScreening, str | None]:
     """Return decisions on all problems for the C of an estimator, and why `known` may not fit."""
     problems, lacks = [], []
@@ -79,7 +82,7 @@ def _misfit(known: Fitted | GivenDuals | GivenWeights, X: Any, lack: float) -> s
     )
 
 
-def _problem_samples(model: Any, data: TrainingSet) -> Iterator[Samples]:
+def _problem_samples(model: BaseEstimator, data: TrainingSet) -> Iterator[Samples]:
     """Yield the samples of each problem, as its solver has them."""
     division, kernel = data.division, data.kernel
     # Of a kernel that is made definite the problem would be another one.
@@ -98,7 +101,7 @@ def _problem_samples(model: Any, data: TrainingSet) -> Iterator[Samples]:
 
 
 def _decided(
-    model: Any, division: Division, problem: int, samples: Samples, known, tests: str
+    model: BaseEstimator, division: Division, problem: int, samples: Samples, known, tests: str
 ) -> tuple[Decided, float]:
     """Return the decisions of one problem, and the relative gap of the reference."""
     C, free = model.C, has_free_intercept(model)
