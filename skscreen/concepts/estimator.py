@@ -100,9 +100,9 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     log_likelihood_ : float
         Sum of the logarithms of the probabilities of what was chosen, with the weights.
     history_ : structured ndarray
-        For each iteration of each start: "start", "iteration", "seconds", "objective" and
-        "dimensions" that are not zero. The highest "start" is the fit after the starts, if there
-        are several.
+        For each iteration of each start: "iteration", "seconds", objective "primal", "dual" and
+        "gap" (NaN: there is no certificate), number of "dimensions" that are not zero, and "start".
+        The highest "start" is the fit after the starts, if there are several.
     n_iter_ : int
         Number of iterations, the entries of `history_`.
     objects_ : ndarray of shape (n_objects,)

@@ -8,6 +8,7 @@ import numpy as np
 
 from skscreen._compiled import concepts as _loops
 from skscreen.concepts.problem.objective import Objective
+from skscreen.core import certificate
 
 # Pairs of steps and changes of the gradient that L-BFGS remembers.
 MEMORY = 10
@@ -24,10 +25,7 @@ LEVEL, LEVEL_OF_PENALTY = 0.1, 12.5
 MOST_SIMILAR = 50.0
 
 # A line of the history of a fit; "start" counts the starts, the refit is the last of them.
-HISTORY = np.dtype(
-    [("start", int), ("iteration", int), ("seconds", float), ("objective", float),
-     ("dimensions", int)]
-)  # fmt: skip
+HISTORY = np.dtype([*certificate.HISTORY.descr, ("dimensions", int), ("start", int)])
 
 # Called after each iteration with its number, the objective and the number of dimensions.
 Report = Callable[[int, float, int], None]
@@ -91,7 +89,7 @@ def solve(
     columns, began = np.arange(X.shape[1]), perf_counter()
     value, gradient = objective.evaluate(X)
     memory = _Memory(X.size)
-    history, converged = [(0, 0, 0.0, value, X.shape[1])], False
+    history, converged = [(0, 0.0, value, np.nan, np.nan, X.shape[1], 0)], False
     for iteration in range(1, max_iter + 1):
         found = _search(objective, X, value, gradient, memory)
         if found is None:
@@ -108,7 +106,8 @@ def solve(
             X, gradient = (np.ascontiguousarray(part[:, alive]) for part in (X, gradient))
             columns = columns[alive]
             memory.keep_columns(alive)
-        history.append((0, iteration, perf_counter() - began, value, n_alive))
+        seconds = perf_counter() - began
+        history.append((iteration, seconds, value, np.nan, np.nan, n_alive, 0))
         if report is not None:
             report(iteration, value, n_alive)
         if n_alive == 0 or _is_flat(history, tol):
@@ -121,7 +120,7 @@ def _is_flat(history: list[tuple], tol: float) -> bool:
     """Whether the last iterations lowered the objective by at most `tol`, relative to it."""
     if len(history) <= WINDOW:
         return False
-    before, value = history[-1 - WINDOW][3], history[-1][3]
+    before, value = history[-1 - WINDOW][2], history[-1][2]
     return before - value <= WINDOW * tol * abs(value)
 
 

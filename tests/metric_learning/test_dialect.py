@@ -133,11 +133,9 @@ def test_a_tuple_of_weight_k_is_k_tuples(size, options):
     again = kind.fit(np.repeat(rows, weights, axis=0), np.repeat(answers, weights))
     assert_allclose(objective, again.objective_, rtol=2e-9)
     assert_allclose(M, again.get_mahalanobis_matrix(), atol=1e-4 * np.abs(M).max())
-    with pytest.raises(
-        ValueError, match=f"sample_weight must be one number for each of the 60 {kind._name}"
-    ):
+    with pytest.raises(ValueError, match=r"^sample_weight"):
         kind.fit(rows, answers, sample_weight=weights[1:])
-    with pytest.raises(ValueError, match="sample_weight must not be 0"):
+    with pytest.raises(ValueError, match=r"^sample_weight must"):
         kind.fit(rows, answers, sample_weight=np.zeros(60))
 
 

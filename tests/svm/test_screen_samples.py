@@ -355,7 +355,7 @@ def test_a_reference_of_other_samples_is_named(model):
         with pytest.warns(UserWarning, match="reference does not fit X: (row|its relative)"):
             found = screen_samples(Z, LABELS, 1.0, reference=model)
         # Weights of other samples are completed by dual variables of these.
-        assert found.rate_ < 0.1 or isinstance(model, LinearSVC)
+        assert found.rate_ < 0.1 or isinstance(model, LinearSVC | ScreenedLinearSVC)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for Z in (X, X.astype(np.float32), sparse.csr_array(X)):

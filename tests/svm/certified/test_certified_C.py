@@ -128,7 +128,7 @@ def test_weights_of_validation_samples_are_repetitions():
     )
     assert_allclose(weighted.bounds.errors, repeated.bounds.errors, atol=1e-12)
     assert_allclose(weighted.lower_bound, repeated.lower_bound, atol=1e-12)
-    with pytest.raises(ValueError, match="sample_weight_val must have a positive entry"):
+    with pytest.raises(ValueError, match=r"^sample_weight_val must"):
         svc_certified_C(X, y, X_val, y_val, RANGE, sample_weight_val=0 * counts, kernel="linear")
 
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from svm_reference import dual, gap, optimum, primal, sloppy
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC
+from skscreen import ScreenedSVC
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
@@ -181,7 +181,8 @@ def test_dual_variables_stay_within_their_bounds():
         weights = np.random.default_rng(seed).random(4)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = ScreenedLinearSVC(loss="hinge", max_iter=1).fit(X, [0, 0, 1, 1], weights)
+            model = ScreenedSVC(kernel="linear", intercept="penalised", max_iter=1)
+            model.fit(X, [0, 0, 1, 1], weights)
         assert model.dual_gap_ >= 0.0
         assert (np.abs(model.dual_coef_) <= weights[model.support_]).all()
 
