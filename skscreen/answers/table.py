@@ -57,7 +57,7 @@ class Table:
 
     def column(self, label: Any, argument: str) -> Column:
         """Read a column, or several in a tuple, whose cells are one."""
-        if isinstance(label, tuple):
+        if isinstance(label, tuple) and label:
             parts = [self.column(one, argument) for one in label]
             rows = zip(*(part.cells() for part in parts), strict=True)
             return factorised([None if None in row else row for row in rows], argument)

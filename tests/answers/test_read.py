@@ -234,6 +234,7 @@ def test_integers_of_any_type_are_names(dtype):
         (ValueError, "^groups must", {"groups": [1, None, 2]}),
         (TypeError, "^missing must", {"missing": "timeout"}),
         (TypeError, "^groups must", {"groups": [[1], [2], [3]]}),
+        (ValueError, "^groups must", {"groups": ()}),
     ],
 )  # fmt: skip
 def test_a_wrong_declaration_names_the_argument(error, match, options):

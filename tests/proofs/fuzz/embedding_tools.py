@@ -84,7 +84,7 @@ def fuzz_scaling(inputs: Inputs) -> None:
     model = DifferenceScaling(**inputs.options(DifferenceScaling, valid))
     width = inputs.pick(3, 4)
     X, y, _ = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(1, 60), width)
-    if model.model != "difference" and not inputs.spoiled:
+    if not inputs.spoiled and model.model != "difference":
         levels, y = inputs.rng().integers(4, size=(n_rows, 4)), None
         said = call(read_answers, levels, [(0, 1), (2, 3)], kind="paired")
         X = X if said.error is not None else said.result
