@@ -49,7 +49,7 @@ class BothSides:
     n_problems = 1
 
     def __init__(self, targets: Targets, epsilon: float, free: bool):
-        self.labels, self._epsilon = targets, epsilon
+        self.labels, self.epsilon = targets, epsilon
         # A free intercept absorbs any shift of the targets, and a large one would cost digits.
         self.shift = float(np.median(targets.values)) if free else 0.0
         self._values, self.everyone = targets.values - self.shift, np.arange(targets.rows.size)
@@ -58,7 +58,7 @@ class BothSides:
     @property
     def content(self) -> tuple:
         """All that the problem depends on beside the samples and the loss."""
-        return self._values, self.labels.repetitions, self._epsilon
+        return self._values, self.labels.repetitions, self.epsilon
 
     def rows(self, problem: int) -> np.ndarray:
         """Return which of the samples take part: all."""
@@ -72,7 +72,7 @@ class BothSides:
         # A residual is too large on one side or the other: z_i = x_i has the threshold y_i -
         # epsilon, and z_{n+i} = -x_i has -y_i - epsilon. No target is beyond LARGEST: without a
         # loss at w = 0 the tube need not be wider.
-        values, epsilon = self._values, min(self._epsilon, LARGEST)
+        values, epsilon = self._values, min(self.epsilon, LARGEST)
         losses = LOSSES[loss](np.tile(self.labels.repetitions, 2))
         thresholds = np.concatenate([values - epsilon, -values - epsilon])
         exact = self.labels.values.astype(np.longdouble) - self.shift

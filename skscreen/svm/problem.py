@@ -288,12 +288,13 @@ def fit_of(
 ) -> Fit:
     """Return what a fit of an estimator is, as its road depends on it."""
     if isinstance(division, BothSides):
-        regression, classes = True, (division.everyone.size,)
+        regression, classes, tube = True, (division.everyone.size,), division.epsilon > 0.0
     else:
-        regression, classes = False, tuple(np.bincount(division.labels.codes).tolist())
+        regression, tube = False, True
+        classes = tuple(np.bincount(division.labels.codes).tolist())
     return Fit(
         kernel=str(kernel.name), classes=classes, loss=settings.loss, free=settings.free,
-        is_definite=kernel.is_definite, regression=regression,
+        is_definite=kernel.is_definite, regression=regression, tube=tube,
         one_vs_one=isinstance(division, OneVsOne), joint=model.multi_class == "crammer_singer",
         penalty=model.penalty, plan=plan, limited=settings.max_iter is not None,
         screening=settings.screening, solver=settings.solver,

@@ -16,7 +16,14 @@ from skscreen.svm.screening.rules import BEST
 Plan = Literal["one C", "C=inf", "grid", "eps", "bounds"]
 
 Solver = Literal[
-    "class pairs", "levels", "working sets", "rows", "rows together", "Crammer-Singer", "L1"
+    "class pairs",
+    "levels",
+    "working sets",
+    "interior point",
+    "rows",
+    "rows together",
+    "Crammer-Singer",
+    "L1",
 ]
 Values = Literal["rows", "few", "class blocks", "tiles", "matrix"]
 Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
@@ -25,6 +32,9 @@ Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
 # of pairs of classes, and of two classes for one C; samples of a pair for the linear kernel, whose
 # rows are faster but for so few that what they prepare takes longer.
 FEW_IN_PAIRS, FEW, FEW_ROWS = 2000, 1000, 400
+
+# Samples of a regression without a tube up to which factors of its matrix take little time.
+INTERIOR = 4000
 
 # Samples up to which the matrix of a single problem costs less than products in tiles.
 BY_BLOCKS = 2000
@@ -60,6 +70,7 @@ class Fit:
     free: bool = True  # the intercept is unpenalised
     is_definite: bool = True  # the kernel, on any samples
     regression: bool = False
+    tube: bool = True  # of a regression: whether its epsilon is positive
     one_vs_one: bool = False
     joint: bool = False  # one problem for all classes
     penalty: str = "l2"
@@ -124,6 +135,7 @@ _SOLVERS = {
     "class pairs": "one compiled loop for each problem",
     "levels": "working sets, from growing parts of the samples",
     "working sets": "working sets",
+    "interior point": "an interior point if C is large, then working sets",
     "rows": "coordinate descent and Newton's method",
     "rows together": "coordinate descent and Newton's method",
     "Crammer-Singer": "one problem for all classes",
@@ -201,10 +213,12 @@ def _by_kernel(fit: Fit, facts: Facts) -> Road:
     # Computing the matrix takes longer than solving one problem; unless it is next to a unit
     # matrix, as most samples are support vectors then.
     by_tiles = (is_alone or is_path) and fit.n > BY_BLOCKS and not fit.shared
-    in_tiles = not fits or (by_tiles and fit.is_definite and facts.is_wide)
+    inside = fit.regression and not fit.tube and fit.loss == "epsilon_insensitive"
+    inside = inside and fits and fit.n <= INTERIOR and facts.largest <= LARGEST_SINGLE
+    in_tiles = not fits or (by_tiles and not inside and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
     return Road(
-        "levels" if in_single else "working sets",
+        "levels" if in_single else "interior point" if inside else "working sets",
         "tiles" if in_tiles else "matrix",
         double=not in_single,
         exact=fit.plan != "one C" or not is_alone,

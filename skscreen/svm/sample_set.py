@@ -187,7 +187,8 @@ class SampleSet:
                 samples = KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
             else:
                 samples = KernelSamples(gram, signs, bias=bias)
-            solve = partial(solve_kernel, double=road.double, exact=road.exact, **how)
+            how |= {"double": road.double, "exact": road.exact}
+            solve = partial(solve_kernel, interior=road.solver == "interior point", **how)
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
             samples, losses, solve, road.screens, free=settings.free, max_iter=max_iter

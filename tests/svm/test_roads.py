@@ -22,6 +22,7 @@ LARGE, HUGE = {"classes": (1500, 1500)}, {"classes": (10_000, 10_000)}
 
 MATRIX = Road("working sets", "matrix", double=True, exact=True, screens="gap")
 ALONE = replace(MATRIX, exact=False)
+INSIDE = replace(ALONE, solver="interior point")
 TILES = Road("levels", "tiles", screens="gap")
 FEW = Road("class pairs", "few", double=True, together=True)
 BLOCKS = Road("class pairs", "class blocks", together=True)
@@ -79,6 +80,10 @@ TABLE = [
     ("large tubes of a polynomial", replace(TUBE, kernel="poly"),
      {"classes": (2500,), "plan": "grid"}, {}, MATRIX),
     ("tubes of a search", TUBE, {"classes": (2500,), "plan": "grid", "shared": True}, {}, MATRIX),
+    ("no tube", TUBE, {"tube": False}, {}, INSIDE),
+    ("no tube, many", TUBE, {"tube": False, "classes": (3000,)}, {}, INSIDE),
+    ("no tube, too many", TUBE, {"tube": False, "classes": (5000,)}, {}, TILES),
+    ("no tube, squares", TUBE, {"tube": False, "loss": "squared_epsilon_insensitive"}, {}, ALONE),
     # Kernels that may be indefinite.
     ("given", GIVEN, {}, {}, replace(ALONE, otherwise="centre")),
     ("given, penalised", GIVEN, {"free": False}, {}, replace(ALONE, otherwise="refuse")),

@@ -14,6 +14,7 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.certificate import Box, Sums, View
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine, Point
+from skscreen.svm.solvers.kernel.interior import interior_point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
 from skscreen.svm.solvers.solution import SampleSolution, since
@@ -41,6 +42,7 @@ def solve_kernel(
     max_iter: int | None = None,
     double: bool = False,
     exact: bool = True,
+    interior: bool = False,
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
 
@@ -50,7 +52,7 @@ def solve_kernel(
     from safe screening: they are trusted, but the full certificate is what decides. `max_iter`
     limits steps of SMO and Newton's method together. `double` asks for scores in double precision
     from the beginning, `exact` for margins in it at the end, as starts and references for other C
-    have them.
+    have them. `interior` tells a regression without a tube whose matrix is in memory.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
@@ -60,6 +62,11 @@ def solve_kernel(
     problem = _Problem(samples, losses, free, sums, codes, tol, limit, in_tiles)
     if start is None and problem.engine.whole:
         problem.engine.least = 500
+    inside = interior and _is_far_inside(samples, losses)
+    if inside:
+        start, problem.engine.n_steps = _from_inside(samples, losses, free, 0.1 * tol)
+        # Where that is not enough steps of other methods are of no use either.
+        problem.engine.max_steps = min(problem.engine.max_steps, 4 * samples.n)
     if not isinstance(start, Start):
         start = None if start is None else Start(start, start, margins)
     point = problem.start(start)
@@ -67,7 +74,7 @@ def solve_kernel(
     if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
         point = problem.on_all(point)
         view = problem.solve(point)
-    undecided = not codes[losses.caps > 0.0].any()
+    undecided = not codes[losses.caps > 0.0].any() and not inside
     # Where rounding errors have led to a wrong decision whoever has decided takes it back.
     if view.gap > tol * view.primal and problem.engine.whole and undecided and sums is None:
         point, view = problem.by_factor(point, view)
@@ -76,6 +83,23 @@ def solve_kernel(
         point = problem.start(None)
         view = problem.engine.certify(problem.whole, point)[0]
     return problem.solution(point, view, exact, perf_counter() - began)
+
+
+def _is_far_inside(samples: KernelSamples, losses: SampleLosses) -> bool:
+    """Whether bounds are so wide that hardly any dual variable of a regression reaches them."""
+    reach = losses.caps.min() * float(samples.diagonal.mean())
+    return bool(0.0 < losses.caps.min() and reach > 100.0 * np.abs(losses.thresholds).max())
+
+
+def _from_inside(
+    samples: KernelSamples, losses: SampleLosses, free: bool, tol: float
+) -> tuple[np.ndarray, int]:
+    """Return dual variables of both sides of a regression without a tube, and the steps taken."""
+    n = samples.n // 2
+    K = np.asarray(samples.gram.whole)
+    K = K + samples.bias**2 if samples.bias else K
+    beta, steps = interior_point(K, losses.thresholds[:n], losses.caps[:n], free, tol)
+    return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)]), steps
 
 
 class _Problem:
