@@ -8,13 +8,23 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
-from skscreen.core.sklearn_private import safe_indexing
+from skscreen.core.sklearn_private import StrOptions, safe_indexing, validate_params
+from skscreen.core.threads import N_JOBS
 from skscreen.sequence.data import as_sequences, length_of, starts_of
 from skscreen.sequence.labels import labels_of_positions
 
 __all__ = ["cross_val_predict_sequences"]
 
 
+@validate_params(
+    {
+        "method": [StrOptions({"predict", "predict_marginals", "predict_proba"})],
+        "params": [dict, None],
+        "n_jobs": N_JOBS,
+        "verbose": ["verbose"],
+    },
+    prefer_skip_nested_validation=False,
+)
 def cross_val_predict_sequences(
     estimator: Any, X: Any, y: Any, *, cv: Any = None, groups: Any = None, method: str = "predict",
     params: dict | None = None, n_jobs: int | None = None, verbose: int = 0,
@@ -64,9 +74,6 @@ def cross_val_predict_sequences(
     >>> [len(labels) for labels in cross_val_predict_sequences(ChainCRF(), X, y, cv=2)]
     [3, 5, 2, 5]
     """
-    methods = ("predict", "predict_marginals", "predict_proba")
-    if not isinstance(method, str) or method not in methods:
-        raise ValueError(f"method must be one of {', '.join(map(repr, methods))}, got {method!r}.")
     X = as_sequences(X, "X")
     lengths = [*map(length_of, X)]
     stacked = labels_of_positions(y, lengths)

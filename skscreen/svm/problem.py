@@ -416,7 +416,8 @@ def settings_of(model: Any, store: Store | None) -> Settings:
         screening={True: "best", False: ""}.get(model.screening, model.screening),
         # Other kernels have one.
         solver=model.solver if model.kernel == "linear" else "auto",
-        max_iter=None if model.max_iter == -1 else model.max_iter,
+        # Loops count in 64 bits.
+        max_iter=None if model.max_iter in (None, -1) else min(int(model.max_iter), 2**53),
         # Integers of numpy would overflow.
         random_state=int(seed),
         cache_size=model.cache_size,

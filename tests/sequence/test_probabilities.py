@@ -157,7 +157,7 @@ def test_predictions_of_folds():
         with pytest.raises(ValueError, match="one test set"):
             cross_val_predict_sequences(model, X, y, cv=cv)
     for method in ("fit", np.array(["predict", "fit"])):
-        with pytest.raises(ValueError, match="method must be one of"):
+        with pytest.raises(ValueError, match="'method' parameter"):
             cross_val_predict_sequences(model, X, y, method=method)
     with pytest.raises(ValueError, match="y must hold 12 sequences"):
         cross_val_predict_sequences(model, X, y[:-1])

@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 
 from skscreen.core.memory import check_memory
+from skscreen.core.sklearn_private import validate_params
+from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import compacted, draw_counts, group_codes, pieces
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
@@ -48,6 +50,7 @@ class Sample(NamedTuple):
     fixed: np.ndarray  # (n_objects,), bool: which objects answers connect with most of the others
 
 
+@validate_params({"n_jobs": N_JOBS}, prefer_skip_nested_validation=False)
 def bootstrap(
     model: Any, n_samples: int, groups: Any, n_jobs: int | None,
     random_state: int | np.random.RandomState | None,

@@ -15,6 +15,8 @@ from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
 from skscreen.answers.answers import Answers
+from skscreen.core.sklearn_private import validate_params
+from skscreen.core.threads import N_JOBS
 from skscreen.embedding.estimator import OrdinalEmbedding, fit_unjudged
 from skscreen.embedding.fitted import given_to
 from skscreen.embedding.problem.answers import counted, group_codes
@@ -56,6 +58,7 @@ class DimensionTest:
     cv: int
 
 
+@validate_params({"n_jobs": N_JOBS}, prefer_skip_nested_validation=False)
 def embedding_dimension_test(
     X: Any, dimensions: Sequence[int] = (1, 2, 3, 4, 5), cv: int = 10, alpha: float = 0.05, *,
     y: Any = None, sample_weight: Any = None, groups: Any = None,

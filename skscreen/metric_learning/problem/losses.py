@@ -37,7 +37,9 @@ class SmoothedHinge:
         """Return the dual variables of margins of zero under thresholds of their own."""
         if self.width == 0.0:
             return (thresholds > 0.0).astype(np.float64)
-        return np.clip(thresholds / self.width, 0.0, self.most)
+        # Of a width below normal numbers the quotient is infinite.
+        with np.errstate(over="ignore"):
+            return np.clip(thresholds / self.width, 0.0, self.most)
 
     def piece_ends(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the margins, signed, where the pieces of the loss end that hold a margin of 0."""

@@ -1,0 +1,140 @@
+"""Arguments of odd kinds and sizes end in a documented exception or in a right answer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from skscreen import (
+    ChainCRF,
+    KernelChainClassifier,
+    MaxMarginChain,
+    OrdinalEmbedding,
+    PragamSVC,
+    ScreenedLinearSVC,
+    ScreenedRTLM,
+    ScreenedRTLMCV,
+    ScreenedSVC,
+    ScreenedSVCCV,
+    ScreenedSVR,
+    embedding_dimension_test,
+    project_box_equality,
+    rtlm_path,
+    svc_certified_C,
+    svc_path,
+)
+from skscreen.metrics import precision_at_k_of
+from skscreen.model_selection import cross_val_predict_sequences
+
+X, y = load_iris(return_X_y=True)
+X, y = X[:100:2], y[:100:2]
+T = np.random.default_rng(0).permuted(np.tile(np.arange(8), (60, 1)), axis=1)[:, :3]
+SEQUENCES, LABELS = [X[15:35], X[10:40]], [y[15:35], y[10:40]]
+
+
+@pytest.mark.parametrize("n_jobs", [pd.NA, 1e308, 1j, "two", 2.5], ids=str)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: ScreenedSVC(n_jobs=n).fit(X, y),
+        lambda n: ScreenedRTLM(n_jobs=n).fit(X, y),
+        lambda n: OrdinalEmbedding(n_jobs=n).fit(T),
+        lambda n: OrdinalEmbedding(random_state=0).fit(T).bootstrap(2, n_jobs=n),
+        lambda n: embedding_dimension_test(T, [1, 2], n_jobs=n),
+        lambda n: cross_val_predict_sequences(ChainCRF(), SEQUENCES, LABELS, cv=2, n_jobs=n),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_jobs_that_are_no_number_of_them(call, n_jobs):
+    with pytest.raises(ValueError, match="n_jobs"):
+        call(n_jobs)
+
+
+@pytest.mark.parametrize("kernel", [pd.NA, 1j, 1e308, None], ids=str)
+def test_kernels_that_are_none(kernel):
+    for call in (
+        lambda: ScreenedSVC(kernel=kernel).fit(X, y), lambda: svc_path(X, y, kernel=kernel),
+        lambda: svc_certified_C(X, y, X, y, (0.1, 1.0), kernel=kernel),
+        lambda: KernelChainClassifier(kernel=kernel).fit(SEQUENCES, LABELS),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="kernel"):
+            call()
+
+
+def test_complex_numbers_are_no_values_of_a_parameter():
+    for name, call in (
+        ("Cs", lambda: svc_path(X, y, Cs=[1.0 + 1.0j])),
+        ("Cs", lambda: ScreenedSVCCV(Cs=[1.0, 2.0j]).fit(X, y)),
+        ("lams", lambda: rtlm_path(X, y, lams=[0.5 + 1.0j])),
+        ("lams", lambda: ScreenedRTLMCV(lams=[0.5 + 1.0j]).fit(X, y)),
+        ("C", lambda: ScreenedSVC(C=1.0j).fit(X, y)),
+        ("gammas", lambda: ScreenedSVCCV(gammas=[1.0j], cv=2).fit(X, y)),
+    ):
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
+            call()
+
+
+@pytest.mark.parametrize("callbacks", [3, "abc", object()], ids=["number", "text", "object"])
+def test_callbacks_that_are_no_list_of_them(callbacks):
+    pytest.importorskip("sklearn.callback")
+    with pytest.raises(TypeError):
+        svc_path(X, y, callbacks=callbacks)
+    with pytest.raises(TypeError):
+        rtlm_path(X, y, callbacks=callbacks)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ScreenedSVC(), ScreenedLinearSVC(), ScreenedLinearSVC(penalty="l1"), ScreenedRTLM(),
+        PragamSVC(), ScreenedSVR(),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_as_many_iterations_as_one_likes(model):
+    with pytest.raises(ValueError, match="max_iter"):
+        model.set_params(max_iter=1e30).fit(X, y)
+    assert model.set_params(max_iter=10**30).fit(X, y).dual_gap_ <= model.tol
+
+
+@pytest.mark.parametrize("model", [ChainCRF(), MaxMarginChain(random_state=0)], ids=str)
+def test_as_many_iterations_of_chains_as_one_likes(model):
+    with pytest.raises(ValueError, match="max_iter"):
+        model.set_params(max_iter=1e30).fit(SEQUENCES, LABELS)
+    assert model.set_params(max_iter=10**30).fit(SEQUENCES, LABELS).dual_gap_ <= model.tol
+
+
+def test_a_width_below_normal_numbers_is_a_hinge():
+    model = ScreenedRTLM(width=1e-320).fit(X, y)
+    hinge = ScreenedRTLM(loss="hinge").fit(X, y)
+    assert model.dual_gap_ <= model.tol
+    assert model.objective_ == pytest.approx(hinge.objective_, rel=2e-6)
+
+
+def test_lists_of_samples_of_a_function():
+    def inner(A, B):
+        return np.asarray(A) @ np.asarray(B).T
+
+    known = (y[::2], X[1::2], y[1::2], (0.1, 10.0))
+    wanted = svc_certified_C(X[::2], *known, kernel=inner)
+    lists = X[::2].tolist(), y[::2], X[1::2].tolist(), y[1::2], (0.1, 10.0)
+    found = svc_certified_C(*lists, kernel=inner)
+    assert found.C == wanted.C and found.upper_bound == wanted.upper_bound
+
+
+def test_projections_of_the_smallest_numbers():
+    tiny = 1e-300
+    for point, total, upper, wanted in (
+        ([tiny, 2.0 * tiny], 0.0, tiny, [0.0, 0.0]),
+        ([tiny, 2.0 * tiny], 1.5 * tiny, tiny, [0.5 * tiny, tiny]),
+        ([1.0, 2.0], tiny, 1.0, [0.0, tiny]),
+        ([tiny, 2.0 * tiny], 1.0, 1.0, [0.5, 0.5]),
+    ):
+        found = project_box_equality(point, total, upper=upper)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0.0)
+
+
+def test_relevant_items_of_unequal_lengths():
+    for relevant in ([[1, 0], [1]], [[1, 0]], [[1, 0, 1], [0, 1, 0]]):
+        with pytest.raises(ValueError, match=r"relevant|inhomogeneous|inconsistent"):
+            precision_at_k_of(relevant, [[1.0, 2.0], [1.0, 2.0]], 1)
