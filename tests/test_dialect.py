@@ -227,7 +227,7 @@ def test_tol_is_the_relative_gap(name):
 
 # What bars say beside the share of the work: a number of problems, or a relative gap and others.
 SAYS = re.compile(
-    r"(start )?\d+ of \d+( [\w -]+)?|(objective=\S+ )?passes=\d+|objective=\S+ dimensions=\d+"
+    r"(start )?\d+ of \d+( [\w -]+)?|(objective=\S+ )?passes=\d+|(objective=\S+ )?dimensions=\d+"
     r"|((C|lam|nu)=\S+ )?gap=\d\.\de[+-]\d+( screened=\d+%)?( iterations=\d+)?"
 )
 

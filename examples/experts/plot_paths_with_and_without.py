@@ -39,7 +39,7 @@ for name, (load, n_neighbors) in data_sets.items():
             y,
             loss=loss,
             n_neighbors=n_neighbors,
-            values=screened.lams,
+            lams=screened.lams,
             relative_lam=False,
             screening=False,
         )

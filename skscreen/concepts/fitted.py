@@ -21,8 +21,9 @@ RIDGE = 0.05
 def law(trials: Trials) -> float:
     """Return the strength of the L1 penalty that belongs to so many trials."""
     # The penalty competes with the noise of an entry of the gradient. The constant gives SPoSE's
-    # .008 with its 1.46 million trials of 1,854 objects.
-    return 0.224 * float(np.sqrt(trials.n_objects / trials.total))
+    # .008 with its 1.46 million trials of 1,854 objects. Weights that sum to less than one trial
+    # are no trial.
+    return 0.224 * float(np.sqrt(trials.n_objects / max(trials.total, 1.0)))
 
 
 def ridge(model: BaseEstimator, l1: float) -> float:

@@ -87,10 +87,11 @@ class Objective:
         """Return the gradient of the mean of -log p, from the slopes in the similarities."""
         n = self.n_objects
         if self.pairs.listed is None:
-            slopes = self._slopes.reshape(n, n)
-            return dsymm(1.0 / self.total, slopes.T, X.T, side=1, lower=1).T
-        gradient = np.zeros_like(X)
-        _loops.pair_gradient(X, self.pairs.listed, self._slopes, gradient)
+            gradient = dsymm(1.0, self._slopes.reshape(n, n).T, X.T, side=1, lower=1).T
+        else:
+            gradient = np.zeros_like(X)
+            _loops.pair_gradient(X, self.pairs.listed, self._slopes, gradient)
+        # The reciprocal of a tiny total would overflow.
         gradient /= self.total
         return gradient
 
