@@ -4,7 +4,7 @@ RUN := $(VENV)/bin/python
 # The peers of the benchmarks have pins that conflict with ours. PEERS= leaves them out.
 PEERS ?= $(VENV)-peers/bin/python
 
-CPP := $(wildcard skscreen/_compiled/*.?pp skscreen/_compiled/*/*.?pp)
+CPP := $(wildcard skscreen/_compiled/*.?pp skscreen/_compiled/*/*.?pp) tests/portable/loops.cpp
 
 # Many programs start during the tests. Where this is set, each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo compiled test quick proofs sanitize test-matrix release speed bench doc doc-quick lint format dist clean
+.PHONY: help demo compiled test quick proofs sanitize portable test-matrix release speed bench doc doc-quick lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ sanitize: $(VENV)/.installed-test ## run the tests of the loops with checks of a
 LOOPS := tests/test_compiled_levels.py tests/test_compiled_calls.py tests/core tests/samples tests/embedding tests/sequence tests/pragam \
   tests/metric_learning/problem tests/metric_learning/screening tests/metric_learning/solvers \
   tests/svm/solvers tests/svm/screening tests/svm/certified/test_bounds.py tests/svm/test_crammer_singer.py tests/svm/test_l1.py
+
+portable: $(VENV)/.installed-test ## compile the loops with other compilers and for ARM, macOS and Windows, where they are here
+	@$(RUN) .ci/portable.py
 
 test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTHONS="3.12 3.13"]
 	@$(RUN) .ci/matrix.py $(PYTHONS)
@@ -107,7 +110,7 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.created
 # The second command finds skscreen in place and installs the extra's packages, each built (where it
 # has no wheel: seqeval) with the tools that it asks for and not with those above. Bytecode is left to
 # the first import: pip would compile all files one after the other, of which tests use a part.
-$(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(CPP) $(VENV)/.tools
+$(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(filter skscreen/%,$(CPP)) $(VENV)/.tools
 	@command -v $${CXX:-c++} >/dev/null || { \
 	  echo "skscreen is compiled from C++: install a C++17 compiler (Debian: apt-get install g++;"; \
 	  echo "macOS: xcode-select --install; conda: conda install cxx-compiler), or name one: CXX=clang++"; \

@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 
@@ -20,6 +21,27 @@ def test_an_unknown_level_is_named(monkeypatch):
     monkeypatch.setenv("SKSCREEN_PROCESSOR", "sse9")
     with pytest.raises(ImportError, match="SKSCREEN_PROCESSOR='sse9' is not available"):
         runpy.run_path(_compiled.__file__)
+
+
+def test_sources_that_are_newer_than_the_loops_are_told(tmp_path):
+    assert not _compiled.is_older(0.0, tmp_path)  # an installed package has no sources
+    (tmp_path / "svm").mkdir()
+    for name in ("module.cpp", "svm/smo.hpp"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (100.0, 100.0))
+    assert not _compiled.is_older(100.0, tmp_path)
+    os.utime(tmp_path / "svm/smo.hpp", (101.0, 101.0))
+    assert _compiled.is_older(100.0, tmp_path)
+    # Such a checkout is not imported.
+    shutil.copytree(_compiled.__path__[0], tmp_path / "skscreen/_compiled")
+    (tmp_path / "skscreen/__init__.py").touch()
+    (tmp_path / "skscreen/_compiled/module.cpp").touch()
+    os.utime(tmp_path / "skscreen/_compiled/module.cpp", (2e9, 2e9))
+    done = subprocess.run(
+        [sys.executable, "-c", "import skscreen._compiled"], cwd=tmp_path, capture_output=True,
+        text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert "run `make compiled`" in done.stderr
 
 
 @pytest.mark.slow

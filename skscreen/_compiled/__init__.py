@@ -5,6 +5,7 @@ The level is chosen once, at import: "x86-64-v3" (AVX2 and FMA) where the proces
 """
 
 import os
+from pathlib import Path
 
 try:
     from skscreen._compiled import base  # type: ignore[attr-defined]
@@ -18,6 +19,21 @@ try:
     from skscreen._compiled import v3  # type: ignore[attr-defined]
 except ImportError:  # built for another processor than x86-64
     v3 = None
+
+
+def is_older(built: float, folder: Path) -> bool:
+    """Whether there are sources in a folder, and one of them changed after the time `built`."""
+    if not (folder / "module.cpp").exists():
+        return False
+    sources = (path for path in folder.rglob("*") if path.suffix in (".hpp", ".cpp"))
+    return max(path.stat().st_mtime for path in sources) > built
+
+
+# In a checkout, after `git pull`: old loops would run on, or fail where they are called otherwise.
+if is_older(os.stat(base.__file__).st_mtime, Path(__file__).parent):
+    raise ImportError(
+        "the C++ sources of skscreen have changed since they were compiled: run `make compiled`."
+    )
 
 LEVELS = {"base": base}
 if v3 is not None and base.has_v3():
