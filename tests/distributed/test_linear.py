@@ -232,7 +232,7 @@ def test_warm_start_and_a_fit_that_is_cut_short(client):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", some(["squared_hinge", "hinge"], 0))
-def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, loss):
+def test_the_loss_of_a_worker_changes_nothing(lose_worker, loss):
     # No start from a part, so that there are passes in which a worker can be lost.
     settings = {"C": 0.1, "tol": 1e-9, "loss": loss, "warm_start": True}
     rows = ROWS.persist()

@@ -69,7 +69,7 @@ def test_the_certificate_is_one_of_the_full_problem(client):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", some([4, 10], 0))
-def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, call):
+def test_the_loss_of_a_worker_changes_nothing(lose_worker, call):
     model = DistributedRTLM(lam=0.02).fit(X, y)
     lost = lose_worker(PartitionedComparisons, "loss", call)
     again = clone(model).fit(X, y)

@@ -261,7 +261,7 @@ static void run_linear_machines() {
                                                 view(single.starts), 1.0f};
   for (int64_t i = 0; i < N; ++i) active[i] = i;
   svm::class_sweep(rows, {view(own), 5, view(shifts), view(steps)}, at, view(active), 1e9f);
-  show("same.svm.class_sweep", duals);
+  show("same.svm.class_sweep.single", duals);
   auto C = many(N, 0.5, 1.0), squares = many(N, 1.0, 2.0);
   std::vector<double> variables(N * 8), features(8 * D);
   const svm::ClassHinge<decltype(sparse.rows())> hinge{
