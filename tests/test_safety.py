@@ -9,7 +9,16 @@ from sklearn.exceptions import ConvergenceWarning
 from skscreen import ScreenedSVR
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES
-from tests.proofs.safety import comparisons, features, fits, gaps, losses, samples, screening
+from tests.proofs.safety import (
+    at_nu,
+    comparisons,
+    features,
+    fits,
+    gaps,
+    losses,
+    samples,
+    screening,
+)
 from tests.proofs.safety.comparison_problems import Independent, draw
 from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE
 
@@ -202,3 +211,29 @@ def test_bounds_on_errors_of_tiles_do_not_keep_a_regression_from_its_tolerance()
     gap = (loss - beta * off + model.epsilon * np.abs(beta)).sum()
     assert gap <= model.dual_gap_ * (0.5 * beta @ f + loss.sum())
     assert model.dual_gap_ <= model.tol
+
+
+@pytest.mark.slow
+def test_gaps_offsets_and_decisions_at_a_nu_are_right(monkeypatch, capsys):
+    assert at_nu.main(["--problems", "16"]) == 0
+    # What is wrong is found: gaps that are too small, and decisions turned round.
+    fit = at_nu.ScreenedOneClassSVM.fit
+
+    def boasting(self, *given, **known):
+        model = fit(self, *given, **known)
+        model.dual_gap_ *= 0.5
+        return model
+
+    monkeypatch.setattr(at_nu.ScreenedOneClassSVM, "fit", boasting)
+    assert at_nu.main(["--problems", "16"]) == 1
+    monkeypatch.undo()
+    screen = at_nu.screen_samples
+
+    def turned(*given, **known):
+        found = screen(*given, **known)
+        found.codes_ = np.array([0, 2, 1], np.int8)[found.codes_]
+        return found
+
+    monkeypatch.setattr(at_nu, "screen_samples", turned)
+    assert at_nu.main(["--problems", "16"]) == 1
+    assert "is above" in capsys.readouterr().out

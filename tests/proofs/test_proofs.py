@@ -7,7 +7,16 @@ import pytest
 
 from tests.proofs import soak
 from tests.proofs.fuzz import run as fuzz
-from tests.proofs.safety import comparisons, features, fits, gaps, losses, samples, screening
+from tests.proofs.safety import (
+    at_nu,
+    comparisons,
+    features,
+    fits,
+    gaps,
+    losses,
+    samples,
+    screening,
+)
 
 pytestmark = [pytest.mark.proof, pytest.mark.filterwarnings("ignore")]
 
@@ -32,6 +41,10 @@ def test_no_decision_about_comparisons_is_wrong(minutes):
 
 def test_no_gap_is_larger_than_said(minutes):
     assert gaps.main(["--problems", str(int(40 * minutes))]) == 0
+
+
+def test_no_gap_or_decision_at_a_nu_is_wrong(minutes):
+    assert at_nu.main(["--problems", str(int(100 * minutes))]) == 0
 
 
 def test_every_call_ends_in_a_right_answer_or_a_clear_error(minutes):

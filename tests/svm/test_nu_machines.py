@@ -16,6 +16,7 @@ from skscreen import (
     ScreenedSVR,
     nu_svc_path,
     nu_svr_path,
+    screen_samples,
 )
 
 
@@ -219,3 +220,27 @@ def test_paths_are_single_fits(wine, diabetes):
         np.testing.assert_allclose(path[k].predict(X), model.predict(X), atol=1e-5)
         assert path.objectives[k] == pytest.approx(model.objective_, rel=1e-7)
     assert nu_svc_path(X, y > 0.0, tol=1e-3).nus.size == 20
+
+
+def test_references_of_the_family_decide_samples(cancer, diabetes):
+    X, y = cancer
+    model = ScreenedNuSVC(0.2, gamma=0.03, tol=1e-10).fit(X, y)
+    for nu in (0.195, 0.2, 0.205):
+        found = screen_samples(X, y, nu=nu, reference=model)
+        exact = ScreenedNuSVC(nu, gamma=0.03, tol=1e-12).fit(X, y)
+        alpha = np.zeros(y.size)
+        alpha[exact.support_] = np.abs(exact.dual_coef_[0]) / exact.C_
+        assert (alpha[found.codes_ == 1] == 0.0).all()
+        np.testing.assert_allclose(alpha[found.codes_ == 2], 1.0)
+        assert found.nu == nu
+        assert found.rate_ > 0.2
+    # As the C-SVC that it is.
+    found = screen_samples(X, y, 1.05 * model.C_, reference=model)
+    assert found.rate_ > 0.5
+    X, y = diabetes
+    model = ScreenedNuSVR(0.3, gamma=0.05, tol=1e-10).fit(X, y)
+    found = screen_samples(X, y, reference=model)
+    assert found.rate_ > 0.5
+    assert found.bounds_.shape == (y.size, 2)
+    with pytest.raises(ValueError, match=r"^C must be given"):
+        screen_samples(X, y > 0.0, reference=ScreenedSVC().fit(X, y > 0.0))

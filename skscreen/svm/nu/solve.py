@@ -173,7 +173,7 @@ class NuSolver:
             double=self.samples.gram.whole is not None or self._is_large,
             **limits,
         )
-        if self.samples.n > _POLISHED and tol > 1e-8:
+        if found.converged and (tol > 1e-4 or (self.samples.n > _POLISHED and tol > 1e-8)):
             return found
         return polish(self.samples, losses, found, self.samples.y, sums)
 

@@ -6,10 +6,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.sklearn_private import Interval, StrOptions, num_samples, validate_params
 from skscreen.fitting.warning import warn_user
 from skscreen.svm.linear_svc import ScreenedLinearSVC
+from skscreen.svm.nu import one_class, svc, svr
+from skscreen.svm.nu.decided import NuScreening
+from skscreen.svm.nu.one_class import ScreenedOneClassSVM
+from skscreen.svm.nu.svc import ScreenedNuSVC
+from skscreen.svm.nu.svr import ScreenedNuSVR
 from skscreen.svm.problem import TrainingSet, divided_as, validated, with_kernel
 from skscreen.svm.screened.decisions import screened_at
 from skscreen.svm.screened.references import as_known
@@ -25,7 +31,8 @@ _INTERCEPTS = ("penalised", "free", "none")
 
 @validate_params(
     {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "nu": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "intercept": [StrOptions(set(_INTERCEPTS)), None],
         "tests": [StrOptions(set(BOUNDS))],
         "multi_class": [StrOptions({"ovo", "ovr"}), None],
@@ -35,9 +42,10 @@ _INTERCEPTS = ("penalised", "free", "none")
 def screen_samples(
     X: Any,
     y: Any,
-    C: Any,
+    C: Any = None,
     *,
     reference: Any,
+    nu: Any = None,
     kernel: Any = None,
     gamma: Any = None,
     degree: Any = None,
@@ -50,7 +58,7 @@ def screen_samples(
     multi_class: Any = None,
     sample_weight: Any = None,
     cache_size: float = 1000,
-) -> SampleScreening:
+) -> SampleScreening | NuScreening:
     r"""Decide samples of a support vector machine before solving it, from a solution for another C.
 
     At the optimum of
@@ -73,7 +81,7 @@ def screen_samples(
     y : array-like of shape (n_samples,)
         Class labels. For more than two classes there is a row of decisions for each problem.
     C : float
-        Of the problem that is to be solved, > 0.
+        Of the problem that is to be solved, > 0. None is for problems at a nu.
     reference : fitted estimator, array-like or tuple (coef, intercept)
         `ScreenedSVC`, `ScreenedLinearSVC`, `SVC` or `LinearSVC`, fitted on `X` with another C. Or
         dual variables alpha_i (or y_i alpha_i) of any C, of shape (n_samples,) or (n_problems,
@@ -83,6 +91,10 @@ def screen_samples(
         nearest to a margin of 1 are solved for, up to a second for 50,000 rows. What a reference
         lacks to a feasible or optimal point is part of the bounds. With a free intercept the best
         one for `coef` takes the place of that given.
+    nu : float, optional
+        Of the problem that is to be solved, for a `ScreenedOneClassSVM` (y is not used),
+        `ScreenedNuSVC` or `ScreenedNuSVR` that was fitted on `X` with another nu, or with this one,
+        which is the default. All other parameters are those of the reference.
     kernel, gamma, degree, coef0, loss, class_weight, intercept_scaling : optional
         As in `ScreenedSVC`. By default those of the reference; for dual variables and weights
         `kernel` has to be named, and others have the defaults of `ScreenedSVC`.
@@ -105,7 +117,7 @@ def screen_samples(
 
     Returns
     -------
-    SampleScreening
+    SampleScreening, or NuScreening of a problem at a nu
 
     Raises
     ------
@@ -157,6 +169,14 @@ def screen_samples(
         "intercept_scaling": intercept_scaling, "class_weight": class_weight,
         "intercept": intercept, "multi_class": multi_class,
     }  # fmt: skip
+    if C is None:
+        if not isinstance(reference, ScreenedOneClassSVM | ScreenedNuSVC | ScreenedNuSVR):
+            raise ValueError(
+                "C must be given, unless reference is a ScreenedOneClassSVM, ScreenedNuSVC or "
+                "ScreenedNuSVR, whose problems are those of a nu."
+            )
+        check_is_fitted(reference)
+        return screened_at_nu(reference, X, y, sample_weight, nu)
     known = as_known(reference, num_samples(X))
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
@@ -196,6 +216,15 @@ def screen_samples(
             "with the same rows and scaling; of a pipeline, X as its last step gets it."
         )
     return found
+
+
+def screened_at_nu(reference: Any, X: Any, y: Any, sample_weight: Any, nu: Any) -> NuScreening:
+    """Return what a fitted machine proves about the problem at a nu."""
+    nu = float(reference.nu if nu is None else nu)
+    if isinstance(reference, ScreenedOneClassSVM):
+        return one_class.screened_at(reference, nu, X, sample_weight)
+    module = svc if isinstance(reference, ScreenedNuSVC) else svr
+    return module.screened_at(reference, nu, X, y, sample_weight)
 
 
 def _of_reference(reference) -> dict:

@@ -61,7 +61,8 @@ class Fitted:
         check_is_fitted(model)
         self._model, self._n_samples = model, n_samples
         self._has_duals = hasattr(model, "dual_coef_") and hasattr(model, "support_")
-        classifies = hasattr(model, "C") and hasattr(model, "classes_")
+        self._C: Any = getattr(model, "C_", getattr(model, "C", None))
+        classifies = self._C is not None and hasattr(model, "classes_")
         if not classifies or not (self._has_duals or hasattr(model, "coef_")):
             raise TypeError(
                 "reference must be a fitted ScreenedSVC, ScreenedLinearSVC, SVC or LinearSVC, or "
@@ -75,7 +76,7 @@ class Fitted:
     def known(self, problem: int, division: Division, samples: Samples) -> Duals | Weights:
         """Return what is known of a problem."""
         self._check_classes(division)
-        C = float(self._model.C)
+        C = float(self._C if np.ndim(self._C) == 0 else self._C[problem])
         if self._has_duals:
             alpha = np.maximum(self._alpha(problem, division), 0.0)
             return Duals(C if np.isfinite(C) else None, alpha)
