@@ -58,6 +58,13 @@ def differs(found: list[float], expected: list[float], slack: float) -> bool:
     return any(not (a == b or abs(a - b) <= room or (a != a and b != b)) for a, b in pairs)
 
 
+def slack_of(name: str, strict: bool) -> float:
+    """Return how far a line may be off, where products and sums are contracted or are not."""
+    if strict and name.startswith("same."):
+        return 0.0
+    return SINGLE if name.endswith(".single") else ROUNDING
+
+
 def run(
     compiler: list[str], runner: list[str] | None, *options: str
 ) -> list[tuple[str, list[float]]]:
