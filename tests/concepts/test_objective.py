@@ -89,6 +89,13 @@ def test_few_trials_of_many_objects_are_listed():
     assert Pairs.of(trials_of("odd")).listed is None
 
 
+def test_no_dimension_makes_all_choices_alike(stored, capfd):
+    value, gradient = Objective(trials_of("odd"), 0.3, 0.1).evaluate(np.empty((N, 0)))
+    assert value == pytest.approx(np.log(3.0)) and gradient.shape == (N, 0)
+    # BLAS would write to it.
+    assert capfd.readouterr().err == ""
+
+
 def test_huge_similarities_do_not_overflow():
     X = np.full((N, D), 100.0)
     value, gradient = Objective(trials_of("odd"), 0.0, 0.0).evaluate(X)

@@ -71,7 +71,10 @@ class Objective:
 
     def _find_powers(self, X: np.ndarray) -> None:
         powers, n = self._powers, self.n_objects
-        if self.pairs.listed is not None:
+        if not X.shape[1]:
+            # BLAS takes no tables without columns.
+            powers[:] = 1.0
+        elif self.pairs.listed is not None:
             _loops.pair_similarities(X, self.pairs.listed, powers)
             np.exp(np.minimum(powers, LARGEST_SIMILARITY, out=powers), out=powers)
         else:
@@ -86,6 +89,8 @@ class Objective:
     def _gradient(self, X: np.ndarray) -> np.ndarray:
         """Return the gradient of the mean of -log p, from the slopes in the similarities."""
         n = self.n_objects
+        if not X.shape[1]:
+            return np.zeros_like(X)
         if self.pairs.listed is None:
             gradient = dsymm(1.0, self._slopes.reshape(n, n).T, X.T, side=1, lower=1).T
         else:
