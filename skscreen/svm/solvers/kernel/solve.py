@@ -65,6 +65,7 @@ def solve_kernel(
     inside = interior and _is_far_inside(samples, losses)
     if inside:
         start, problem.engine.n_steps = _from_inside(samples, losses, free, 0.1 * tol)
+        margins = None  # those given are of another start
         # Where that is not enough steps of other methods are of no use either.
         problem.engine.max_steps = min(problem.engine.max_steps, 4 * samples.n)
     if not isinstance(start, Start):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from skscreen import ScreenedSVR
+from skscreen import ScreenedSVR, svr_path
 from skscreen.svm.solvers.kernel.interior import interior_point
 
 
@@ -60,3 +60,13 @@ def test_small_boxes_are_left_to_working_sets():
     X, _, y = problem(300, 3, 1.0)
     one, other = (ScreenedSVR(C=1.0, epsilon=epsilon, gamma=1.0).fit(X, y) for epsilon in (0, 1e-9))
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-5)
+
+
+def test_a_path_keeps_no_margins_of_the_start_that_the_interior_point_replaces():
+    X, _, y = problem(40, 2, 1.0)
+    Cs = [30.0, 300.0, 3e3]
+    path = svr_path(X, y, Cs=Cs, epsilon=0.0, gamma=1.0, intercept="penalised")
+    for C, objective in zip(Cs, path.objectives, strict=True):
+        single = ScreenedSVR(C=C, epsilon=0.0, gamma=1.0, intercept="penalised").fit(X, y)
+        assert objective == pytest.approx(single.objective_, rel=2e-6)
+    assert path.dual_gaps.max() <= 1e-6
