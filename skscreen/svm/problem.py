@@ -275,7 +275,7 @@ def build(
     estimator's.
     """
     X, y = validated(model, X, y)
-    division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))
+    division = divided_as(model, y, sample_weight, chosen.get("epsilon"))
     X, kernel = with_kernel(model, X, division.labels, chosen.get("gamma"))
     with at_most(model.n_jobs):
         settings = settings_of(model, store)
@@ -332,7 +332,7 @@ def has_free_intercept(model: Any) -> bool:
 
 
 def divided_as(
-    model: Any, X: Any, y: Any, sample_weight: Any, epsilon: float | None = None
+    model: Any, y: np.ndarray, sample_weight: Any, epsilon: float | None = None
 ) -> Division | BothSides:
     """Return the problems that labels make for an estimator, or the one of targets; see `build`."""
     if is_regressor(model):

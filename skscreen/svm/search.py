@@ -96,7 +96,7 @@ class SearchOverC(BaseSVM):
         forget(self)
         self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validated(self, X, y)
-        division = divided_as(self, checked, y_checked, sample_weight)
+        division = divided_as(self, y_checked, sample_weight)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, checked.shape[0])
         # Data frames cannot be indexed along both axes.

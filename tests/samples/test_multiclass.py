@@ -17,7 +17,7 @@ def labels(y=Y, weights=None):
 
 def test_two_classes_are_one_problem_either_way():
     for name in ("ovr", "ovo"):
-        problems = divided_as(ScreenedSVC(multi_class=name), X[:2], Y[:2], None)
+        problems = divided_as(ScreenedSVC(multi_class=name), Y[:2], None)
         assert isinstance(problems, OneVsRest) and problems.n_problems == 1
         assert_array_equal(problems.signs(0), [-1.0, 1.0])
         assert_allclose(problems.dual_coefs([np.array([0.5, 0.5])]), [[-0.5, 0.5]])
@@ -25,7 +25,7 @@ def test_two_classes_are_one_problem_either_way():
 
 def test_three_classes_are_as_many_problems_as_asked_for():
     for name, kind in {"ovr": OneVsRest, "ovo": OneVsOne}.items():
-        assert isinstance(divided_as(ScreenedSVC(multi_class=name), X, Y, None), kind)
+        assert isinstance(divided_as(ScreenedSVC(multi_class=name), Y, None), kind)
 
 
 def test_pairs_in_the_order_of_scikit_learn():

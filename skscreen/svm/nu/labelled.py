@@ -57,7 +57,7 @@ class NuProblems:
         nu: float | None = None,
     ):
         X, y = validated(model, X, y)
-        division: Any = divided_as(model, X, y, sample_weight, 0.0)
+        division: Any = divided_as(model, y, sample_weight, 0.0)
         division.check(X.shape[1] if hasattr(X, "shape") else 0)
         self.model, self.division = model, division
         self.twice = isinstance(division, BothSides)

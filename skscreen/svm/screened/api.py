@@ -199,7 +199,7 @@ def screen_samples(
     X, y = validated(model, X, y)
     if kernel is None or model.kernel != "precomputed":
         _check_features(reference, model)
-    division: Any = divided_as(model, X, y, sample_weight)
+    division: Any = divided_as(model, y, sample_weight)
     if division.n_problems > 1 and "multi_class" not in settings:
         raise ValueError(
             "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is no "

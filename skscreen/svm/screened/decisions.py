@@ -49,7 +49,7 @@ def screened_by(
     """
     check_decides(model)
     X, y = validated(model, X, y, reset=False)
-    division = divided_as(model, X, y, sample_weight)
+    division = divided_as(model, y, sample_weight)
     X, kernel = with_kernel(model, X, division.labels, getattr(model, "gamma_", None))
     known = Fitted(model, len(y))
     return screened_at(model, TrainingSet(X, division, kernel), known, "gap")
