@@ -27,10 +27,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks.support.tables import table
-from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, svc_path, svr_path
+from skscreen import ScreenedSVC, ScreenedSVR, svc_path, svr_path
 
 KINDS = ("standard", "repeated", "shifted", "scales", "clusters", "heavy tails", "outliers")
-FITS = ("classes", "regression", "pairs", "path", "path of regressions", "liblinear")
+FITS = ("classes", "regression", "pairs", "path", "path of regressions")
 INTERCEPTS = ("free", "penalised", "none")
 KERNELS = ("rbf", "rbf", "rbf", "poly", "linear")
 TOLS = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
@@ -170,11 +170,7 @@ def drawn_fit(fit: str, rng, options: dict):
         if fit.startswith("path"):
             path = svr_path if "regression" in fit else svc_path
             return list(path(X, y, Cs=Cs, sample_weight=weights, **how))
-        kind = {"regression": ScreenedSVR, "liblinear": ScreenedLinearSVC}.get(fit, ScreenedSVC)
-        if fit == "liblinear":
-            names = ("tol", "loss", "fit_intercept", "random_state")
-            known = {name: how[name] for name in names}
-            return [kind(C, **known).fit(X, y, weights)]
+        kind = ScreenedSVR if fit == "regression" else ScreenedSVC
         return [kind(C=C, **how).fit(X, y, weights)]
 
     return call, Cs if fit.startswith("path") else [C], epsilon, (how["loss"], C, tol)
@@ -193,8 +189,6 @@ def one(seed: int, seconds: float):
     options = {"kernel": str(rng.choice(KERNELS)), "gamma": rng.choice([0.3, 1.0, 10.0]) / size}
     if options["kernel"] == "poly":
         options |= {"gamma": 1.0 / float((X**2).sum(axis=1).max()), "coef0": 1.0, "degree": 3}
-    if fit == "liblinear":
-        options, intercept = {"kernel": "linear"}, "penalised" if intercept == "free" else intercept
     how = {"fit_intercept": intercept != "none",
            "intercept": "free" if intercept == "free" else "penalised"}  # fmt: skip
     weights = rng.choice([0.3, 1.0, 2.5] if rng.random() < 0.5 else [1.0], n)
