@@ -37,7 +37,8 @@ from skscreen.svm.scores import (
     votes,
     winners,
 )
-from skscreen.svm.solvers.solution import SampleSolution, weights_of
+from skscreen.svm.solvers.kernel.pairs import sums_of_pairs
+from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -56,6 +57,14 @@ def warn_of_flaws(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> 
     elif getattr(model, "indefinite", "") == "warn" and any(found.shift for found in certified):
         warn_user(SHIFTED)
     warn_unless_converged(certified, model.tol, model.max_iter, ADVICE)
+
+
+def warn_of_gaps(model: Any, found: PairSolutions) -> None:
+    """Warn of problems of pairs above the tolerance."""
+    off = np.flatnonzero(~(found.gaps <= model.tol * found.primals))
+    if off.size:
+        worst = off[np.argmax(found.relative_gaps[off])]
+        warn_unless_converged([found.alone(worst)], model.tol, model.max_iter, ADVICE)
 
 
 class BaseSVM(CallbackSupportMixin, BaseEstimator):
@@ -241,6 +250,13 @@ def learn(
     blas_threads = blas_threads_for(problem.width, n_threads)
     kind = "class" if is_classifier(model) and not is_joint else "fit"
     say(model.verbose, problem.road)
+    if starts is None and not model.verbose and not hasattr(model, "_skl_callbacks"):
+        # Nobody follows the problems one by one.
+        with blas_threads, at_most(model.n_jobs):
+            together = problem.solve_together(C, model.tol)
+        if together is not None:
+            warn_of_gaps(model, together)
+            return set_learned(model, problem.data, together)
     with Tasks(model, n_problems, kind) as tasks, blas_threads, at_most(model.n_jobs):
         if is_joint:
             solutions = joint_solutions(model, problem, C)
@@ -290,22 +306,27 @@ def fitted(
 
 
 def set_learned(
-    model: BaseEstimator, data: TrainingSet, solutions: Sequence[SampleSolution], **more: Any
+    model: Any, data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions, **more: Any
 ) -> Any:
     """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
     division, kernel = data.division, data.kernel
     as_given = sparse.issparse(data.X) and not model.by_weights
     # In the order in which products with them read them.
     shown: Callable = type(data.X) if as_given else np.asfortranarray
-    learned = _certificates(model, solutions)
-    learned["intercept_"] = np.array([solution.b for solution in solutions])
+    if isinstance(solutions, PairSolutions):
+        learned, signed, w = _certificates_of_pairs(solutions), solutions.signed, solutions.w
+    else:
+        learned, signed, w = _certificates(model, solutions), None, None
+        if not model.by_weights:
+            signed = division.dual_coefs([solution.alpha for solution in solutions])
+        if kernel.name == "linear":
+            w = weights_of(solutions)
     if kernel.name in KERNELS_WITH_GAMMA:
         learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
-        coef = shown(weights_of(solutions))
+        coef = shown(w)
         learned["coef_"] = coef[0] if model.flat_coef else coef
-    if not model.by_weights:
-        signed = division.dual_coefs([solution.alpha for solution in solutions])
+    if signed is not None:
         found, counts = division.by_class(np.flatnonzero(signed.any(axis=0)))
         rows = division.labels.rows[found]
         learned |= {"support_": rows, "n_support_": counts, "dual_coef_": shown(signed[:, found])}
@@ -318,7 +339,7 @@ def set_learned(
         )
     how = Decision(kernel)
     if not isinstance(division, OneVsRest | OneVsOne):
-        learned["kernel_shift_"] = solutions[0].shift
+        learned["kernel_shift_"] = learned["kernel_shift_"][0]
     else:
         pairs, present = isinstance(division, OneVsOne), division.labels.present
         how = Decision(kernel, pairs, present, *_sizes(data, solutions, learned))
@@ -342,11 +363,25 @@ def _certificates(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> 
         ),
         "screening_parameter_": "C",
         "kernel_shift_": np.array([solution.shift for solution in solutions]),
+        "intercept_": np.array([solution.b for solution in solutions]),
+    }
+
+
+def _certificates_of_pairs(found: PairSolutions) -> dict:
+    """Return the same of the problems of pairs that were solved together."""
+    return {
+        "objective_": found.primals,
+        "dual_gap_": float(found.relative_gaps.max()),
+        "n_iter_": int(found.n_iters.max()),
+        "screening_history_": steps_table(()),
+        "screening_parameter_": "C",
+        "kernel_shift_": np.zeros(found.b.size),
+        "intercept_": found.b,
     }
 
 
 def _sizes(
-    data: TrainingSet, solutions: Sequence[SampleSolution], learned: dict
+    data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions, learned: dict
 ) -> tuple[np.ndarray, float]:
     """Return `sums` and `longest` of a `Decision`."""
     kernel, division = data.kernel, data.division
@@ -358,6 +393,13 @@ def _sizes(
         lengths = kernel.lengths(X, origin_of(kernel, vectors))[rows]
     else:
         lengths = np.ones(rows.size)
+    if isinstance(solutions, PairSolutions):
+        order = np.concatenate(division.members)
+        ends = np.cumsum([part.size for part in division.members])
+        coefs = np.ascontiguousarray(np.abs(solutions.signed[:, order]).T)
+        used = solutions.signed.any(axis=0)
+        sums = sums_of_pairs(lengths[order][None], coefs, ends)[0]
+        return sums, float(lengths[used].max(initial=0.0))
     sums, longest = [], 0.0
     for k, solution in enumerate(solutions):
         own = lengths[division.rows(k)]

@@ -28,7 +28,7 @@ from skscreen.samples.kernels.kernel import (
     gamma_value,
     is_table,
 )
-from skscreen.samples.labels import of_rows, read_labels
+from skscreen.samples.labels import check_bounds, of_rows, read_labels
 from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
 from skscreen.samples.rows import LARGEST
 from skscreen.samples.targets import BothSides, check_targets, read_targets
@@ -36,8 +36,15 @@ from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
 from skscreen.svm.sample_set import SampleSet, Settings
-from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.kernel.pairs import (
+    ClassBlocks,
+    ClassPairs,
+    SmallBlocks,
+    block_bytes,
+    has_all,
+    sums_of_pairs,
+)
+from skscreen.svm.solvers.solution import PairSolutions, SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
 from skscreen.svm.training_data import own
 
@@ -69,7 +76,7 @@ class SVMProblem:
     def __init__(
         self, data: TrainingSet, settings: Settings, fit: Fit, shared: KernelMatrices | None = None
     ):
-        data.division.check(data.X.shape[1])
+        data.division.check(data.X.shape[1] if data.kernel.name == "linear" else 0)
         self.data, self.X, self.kernel = data, data.X, data.kernel
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
@@ -138,6 +145,60 @@ class SVMProblem:
         lost = 2.0 * EPS * found.C * float(self.labels.weights[rows] @ sizes)
         exact = lost <= 1e-9 * found.certificate.primal
         return replace(found, w=w, b=b, converged=found.converged and exact)
+
+    def solve_together(self, C: float, tol: float) -> PairSolutions | None:
+        """Solve the problems of all pairs of classes for one C in one call, if there is one."""
+        is_limited = self._settings.max_iter is not None or math.isinf(C)
+        if self.pairs is None or not self._fit.one_vs_one or is_limited:
+            return None
+        if not has_all(self.pairs):
+            return None
+        check_bounds(C, self.labels.weights)
+        out = self.pairs.solve_together(C, tol)
+        unsolved = ~(out.gaps <= tol * out.primals)
+        if self.kernel.name == "linear":
+            unsolved |= ~self._add_weights(out)
+        for k in np.flatnonzero(unsolved).tolist():
+            alone = next(self.solve_path(k, [C], tol, self._alpha(k, out.signed)))
+            self._insert(k, out, alone)
+        return out
+
+    def _alpha(self, problem: int, signed: np.ndarray) -> np.ndarray:
+        """Return the dual variables of a pair."""
+        i, j = self.division.pairs[problem]
+        first, second = (self.division.members[c] for c in (i, j))
+        return np.abs(np.concatenate([signed[j - 1, first], signed[i, second]]))
+
+    def _insert(self, problem: int, out: PairSolutions, alone: SampleSolution) -> None:
+        """Put the solution of one problem in its place."""
+        i, j = self.division.pairs[problem]
+        first, second = (self.division.members[c] for c in (i, j))
+        out.signed[j - 1, first], out.signed[i, second] = np.split(
+            self.division.signs(problem) * alone.alpha, [first.size]
+        )
+        out.b[problem], out.n_iters[problem] = alone.b, out.n_iters[problem] + alone.n_iter
+        out.primals[problem], out.gaps[problem] = alone.certificate.primal, alone.certificate.gap
+        if out.w is not None and alone.w is not None:
+            out.w[problem] = alone.w
+
+    def _add_weights(self, out: PairSolutions) -> np.ndarray:
+        """Set the weights of features; return where their rounding errors are in the gap."""
+        X, origin = self._near_zero
+        X = X.toarray() if sparse.issparse(X) else X
+        order = np.concatenate(self.division.members)
+        ends = np.cumsum([rows.size for rows in self.division.members])
+        coefs = np.ascontiguousarray(out.signed[:, order].T)
+        out.w = sums_of_pairs(np.ascontiguousarray(X[order].T), coefs, ends).T
+        out.b -= out.w @ np.broadcast_to(origin, X.shape[1])
+        lengths = row_norms(self._taking_part)
+        sizes = np.linalg.norm(out.w, axis=1)
+        first, second = np.triu_indices(ends.size, 1)
+        weights = self.labels.weights
+        longest = np.array([weights[rows] @ lengths[rows] for rows in self.division.members])
+        total = np.array([weights[rows].sum() for rows in self.division.members])
+        lost = (longest[first] + longest[second]) * sizes
+        lost = 2.0 * EPS * out.C * (lost + (total[first] + total[second]) * np.abs(out.b))
+        return lost <= 1e-9 * out.primals
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""

@@ -32,6 +32,8 @@ Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
 # of pairs of classes, and of two classes for one C; samples of a pair for the linear kernel, whose
 # rows are faster but for so few that what they prepare takes longer.
 FEW_IN_PAIRS, FEW, FEW_ROWS = 2000, 1000, 400
+# The same of pairs of many classes of few samples, whose matrix is one of all.
+MANY_IN_PAIRS = 5000
 
 # Samples of a regression without a tube up to which factors of its matrix take little time.
 INTERIOR = 4000
@@ -187,10 +189,12 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
 def _is_small(fit: Fit, facts: Facts) -> bool:
     """Whether one compiled call for a problem is the fastest way."""
     if fit.one_vs_one:
-        small = fit.n <= FEW_IN_PAIRS
+        largest = sum(sorted(fit.classes)[-2:])
+        many_classes = fit.n <= MANY_IN_PAIRS and largest <= FEW_ROWS
+        small = fit.n <= FEW_IN_PAIRS or (many_classes and 8 * fit.n**2 <= fit.cache_size * 2**20)
         if fit.kernel == "linear":
             # Inner products neither overflow nor vanish.
-            small = small and sum(sorted(fit.classes)[-2:]) <= FEW_ROWS
+            small = small and largest <= FEW_ROWS
             return small and 1.0 / LARGEST < facts.largest < LARGEST
         return small and (fit.is_definite or facts.is_definite)
     alone = fit.plan == "one C" and fit.n_problems == 1 and not fit.regression

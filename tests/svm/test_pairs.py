@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
+from skscreen.svm.problem import build
 from skscreen.svm.solvers.kernel.pairs import ClassPairs
 
 # 89 wines of three classes, 200 digits of ten.
@@ -213,3 +214,41 @@ def test_weights_out_of_range_are_refused_with_many_samples_too():
     rows = np.random.default_rng(0).normal(size=(2100, 2)) + 9.0 * (np.arange(2100) % 3)[:, None]
     with pytest.raises(ValueError, match="C"):
         ScreenedSVC(1e100).fit(rows, np.arange(2100) % 3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_problems_solved_in_one_call_are_those_solved_one_by_one(kernel, intercept):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), rng.integers(2, 9, 12))
+    rows = rng.normal(size=(12, 4))[labels] + 0.7 * rng.normal(size=(labels.size, 4)) + 3.0
+    rows = rows @ rows.T if kernel == "precomputed" else rows
+    weights = rng.integers(0, 3, labels.size).astype(float)
+    weights[:3] = 1.0
+    model = ScreenedSVC(kernel=kernel, intercept=intercept, tol=1e-8)
+    problem = build(model, rows, labels, weights)
+    together = problem.solve_together(2.0, 1e-8)
+    for k in range(problem.division.n_problems):
+        alone = problem.solve(k, 2.0, 1e-8)
+        assert_allclose(together.primals[k], alone.certificate.primal, rtol=1e-7)
+        assert_allclose(together.b[k], alone.b, atol=1e-3)
+        if kernel == "linear":
+            assert_allclose(together.w[k], alone.w, atol=1e-3)
+    assert together.relative_gaps.max() <= 1e-8
+    # The certificate is that of the dual variables: each problem beside an independent solver.
+    peer = SVC(C=2.0, kernel=kernel, gamma=problem.kernel.gamma, tol=1e-9)
+    model.set_params(C=2.0).fit(rows, labels, weights)
+    # SVC takes other columns of a kernel matrix where weights are 0.
+    if intercept == "free" and kernel != "precomputed":
+        peer.fit(rows, labels, weights)
+        assert_array_equal(model.predict(rows), peer.predict(rows))
+
+
+def test_hundreds_of_classes_have_the_labels_of_svc():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(90), 4)
+    rows = rng.normal(size=(90, 10))[labels] + 0.5 * rng.normal(size=(360, 10))
+    model, peer = ScreenedSVC().fit(rows, labels), SVC(tol=1e-8).fit(rows, labels)
+    new = rows + 0.1 * rng.normal(size=rows.shape)
+    assert_array_equal(model.predict(new), peer.predict(new))
+    assert model.objective_.shape == (4005,) and model.dual_gap_ <= 1e-6

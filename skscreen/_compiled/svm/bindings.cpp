@@ -98,6 +98,7 @@ namespace skscreen::svm {
 void bind_crammer_singer(nb::module_&);
 void bind_l1(nb::module_&);
 void bind_linear(nb::module_&);
+void bind_pairs_together(nb::module_&);
 void bind_scores(nb::module_&);
 void bind_screening(nb::module_&);
 
@@ -105,6 +106,7 @@ void bind(nb::module_& m) {
   bind_crammer_singer(m);
   bind_l1(m);
   bind_linear(m);
+  bind_pairs_together(m);
   bind_scores(m);
   bind_screening(m);
   m.attr("SMO_LANES") = SMO_LANES;

@@ -115,6 +115,33 @@ def since(progress: Iterable[tuple], seconds: float) -> tuple:
     return tuple((steps, max(then - began, 0.0), *values) for steps, then, *values in progress)
 
 
+@dataclass
+class PairSolutions:
+    """Solutions of the problems of all pairs of classes, as arrays with an entry for each."""
+
+    C: float
+    signed: np.ndarray  # (n_classes - 1, n), as `OneVsOne.dual_coefs`
+    b: np.ndarray
+    gaps: np.ndarray
+    primals: np.ndarray
+    n_iters: np.ndarray
+    w: np.ndarray | None = None  # (n_problems, n_features), for the linear kernel
+
+    @property
+    def relative_gaps(self) -> np.ndarray:
+        """Gaps as fractions of the primal objectives."""
+        return self.gaps / np.where(self.primals == 0.0, 1.0, np.abs(self.primals))
+
+    def alone(self, problem: int) -> SampleSolution:
+        """Return the solution of one problem without its dual variables."""
+        primal, gap = float(self.primals[problem]), float(self.gaps[problem])
+        return SampleSolution(
+            np.empty(0), np.empty(0), None, Certificate(primal, primal - gap, gap),
+            int(self.n_iters[problem]), converged=False, seconds=0.0, b=float(self.b[problem]),
+            C=self.C,
+        )  # fmt: skip
+
+
 def weights_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
     """Return the weights of the features of solutions, (n_solutions, n_features)."""
     return np.stack([found.w for found in solutions if found.w is not None])

@@ -9,7 +9,6 @@ large for a matrix are solved without one, by levels (see `engine`).
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import pairwise
 from math import fsum
 from time import perf_counter
 from typing import Any
@@ -28,7 +27,7 @@ from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.svm.certificate import Box, Point, certify
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.levels import from_nothing
-from skscreen.svm.solvers.solution import SampleSolution, growth
+from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, growth
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
 WHOLE = 3000
@@ -52,7 +51,7 @@ class ClassPairs:
     """Solves the problems of pairs of classes, in at most `max_iter` steps for a value of C."""
 
     def __init__(self, blocks, division: Division, bias: float, free: bool, max_iter: int | None):
-        self._blocks, self._division = blocks, division
+        self.blocks, self._division = blocks, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
 
     def solve_path(
@@ -64,7 +63,7 @@ class ClassPairs:
         rows, signs = division.rows(problem)[place], division.signs(problem)[place]
         weights = division.labels.weights[rows]
         limit = self._max_iter or STEPS_A_SAMPLE * rows.size
-        solve, rises, before = self._blocks.pair(problem, rows), signs > 0.0, None
+        solve, rises, before = self.blocks.pair(problem, rows), signs > 0.0, None
         beta = np.zeros(rows.size) if start is None else signs * start[place]
         for C in Cs:
             began = perf_counter()
@@ -90,6 +89,30 @@ class ClassPairs:
                 C=C,
             )
 
+    def solve_together(self, C: float, tol: float) -> PairSolutions:
+        """Solve the problems of all pairs, from nothing; some gaps may be too large."""
+        limit = self._max_iter or STEPS_A_SAMPLE
+        caps = C * self._division.labels.weights
+        return PairSolutions(C, *self.blocks.solve_together(caps, tol, limit))
+
+
+def sums_of_pairs(values: np.ndarray, coefs: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return sums (n_values, n_problems) of values (n_values, n) times coefficients (n, ...).
+
+    These are those of `OneVsOne.dual_coefs`, class by class; classes end before `ends`.
+    """
+    n_classes, n_problems = ends.size, ends.size * (ends.size - 1) // 2
+    sums = np.empty((n_classes, len(values), n_classes - 1))
+    loops.sum_by_class(values, coefs, ends, sums)
+    out, exact = np.empty((len(values), n_problems)), np.zeros(n_problems)
+    loops.pair_values(sums, exact, (np.empty(0), 0.0, exact, exact), n_classes, out)
+    return out
+
+
+def has_all(found: ClassPairs) -> bool:
+    """Whether all problems can be solved in one call."""
+    return isinstance(found.blocks, SmallBlocks)
+
 
 class SmallBlocks:
     """Kernel values of few samples inside and between classes, in double precision."""
@@ -103,69 +126,79 @@ class SmallBlocks:
         else:
             self._pairs, order = [(0, 1)], first_positive(division)
             sizes = [int(np.count_nonzero(division.signs(0) == sign)) for sign in (1.0, -1.0)]
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-
         # Not by `of_rows`, which keeps the order of all.
         X = X[np.ix_(order, order)] if kernel.name == "precomputed" else X[order]
-        compute = partial(class_blocks, kernel, X, ends, free)
+        compute = partial(class_values, kernel, X, free)
         known: Any = compute() if kept is None else kept.get("all", compute)
-        self._blocks, lengths, self._relative, self._missing = known
-        self._square_bias = bias**2
-        lengths = np.sqrt(lengths**2 + bias**2) if bias else lengths
-        self._sizes = [lengths[first:last] for first, last in pairwise(ends)]
-        n_variables = sum(self._sizes[c].size for classes in self._pairs for c in classes)
+        self._K, lengths, self._relative, self._missing = known
+        self._square_bias, self._free = bias**2, free
+        self._sizes = np.sqrt(lengths**2 + bias**2) if bias else lengths
+        self._ends = np.concatenate([[0], np.cumsum(sizes)])
+        # Where the samples, class by class, stand among those that take part.
+        self._order = order
+        n_variables = (len(sizes) - 1) * order.size
         # More digits of so few take no time.
         self._part = 1e-4 if n_variables <= 300 else 1.0
 
     def pair(self, problem: int, rows: np.ndarray) -> Solve:
         """Return what solves a problem, whose samples of positive sign come first."""
-        first, second = classes = self._pairs[problem]
-        blocks = self._blocks
-        values = blocks[first, first], blocks[second, second], blocks[classes], self._square_bias
+        first, second = (slice(*self._ends[c : c + 2]) for c in self._pairs[problem])
+        blocks = (first, first), (second, second), (first, second)
+        values = *(np.ascontiguousarray(self._K[block]) for block in blocks), self._square_bias
         sizes = np.concatenate([self._sizes[first], self._sizes[second]])
         scores = partial(loops.pair_scores_of_few, values, sizes, self._relative)
         return partial(_solve, values, scores, None, self._part, self._missing)
 
+    def solve_together(self, caps: np.ndarray, tol: float, limit: int) -> tuple[Any, ...]:
+        """Solve the problems of all pairs, with upper bounds (n,), in so many steps a sample.
 
-def class_blocks(
-    kernel: Kernel, X: Any, ends: np.ndarray, free: bool
-) -> tuple[dict[tuple[int, int], np.ndarray], np.ndarray, float, float]:
-    """Return values by pairs of classes (i <= j), sizes (n,), errors over their products, the rest.
+        Returns sign times dual variable (n_classes - 1, n), as `OneVsOne.dual_coefs`, and for each
+        problem intercept, gap, primal value and steps. Some gaps may be too large.
+        """
+        values = self._K, self._ends[1:], self._sizes, self._relative, self._square_bias
+        dual = np.empty((self._ends.size - 2, self._order.size))
+        found = np.empty((len(self._pairs), 4))
+        # Six passes do for almost all; others go on alone.
+        limits = tol, self._part, _SHARE, DIGITS, limit, 6
+        loops.solve_pairs_together(values, caps[self._order], self._free, limits, dual, found)
+        b, gaps, primals, steps = found.T
+        sums = _sums_of_pairs(dual, self._ends)
+        b = b - self._missing * sums if self._free else self._square_bias * sums
+        out = np.empty(dual.shape)
+        out[:, self._order] = dual
+        return out, b, gaps, primals, steps.astype(np.int64)
+
+
+def _sums_of_pairs(dual: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the sums over the samples of each pair, (n_problems,)."""
+    by_class = np.add.reduceat(dual, ends[:-1], axis=1)
+    first, second = np.triu_indices(ends.size - 1, 1)
+    return by_class[second - 1, first] + by_class[first, second]
+
+
+def class_values(kernel: Kernel, X: Any, free: bool) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return kernel values, sizes (n,), errors over products of sizes, and the rest.
 
     The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
     """
     gram = Gram(X, kernel, cache_size=0.0)
+    everyone = slice(None)
     if kernel.name != "rbf":
-        return _split(gram.compute, ends), np.sqrt(gram.diagonal), gram.computed_error, 0.0
-    blocks, largest = _split(gram.distances, ends), 0.0
-    for (i, j), block in blocks.items():
-        if i == j:
-            # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
-            np.fill_diagonal(block, 0.0)
-        block *= -kernel.gamma
-        largest = max(largest, -float(block.min()))
+        K = np.ascontiguousarray(gram.compute(everyone, everyone))
+        return K, np.sqrt(gram.diagonal), gram.computed_error, 0.0
+    K = gram.distances(everyone, everyone)
+    # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
+    np.fill_diagonal(K, 0.0)
+    K *= -kernel.gamma
+    largest = -float(K.min())
     # Below, what values lack to 1 has more digits than they have.
     if not free or largest > 0.5:
-        for block in blocks.values():
-            np.exp(block, out=block)
-        return blocks, np.ones(gram.n), gram.computed_error, 0.0
-    for block in blocks.values():
-        np.expm1(block, out=block)
-        block += largest
+        return np.exp(K, out=K), np.ones(gram.n), gram.computed_error, 0.0
+    np.expm1(K, out=K)
+    K += largest
     errors = gram.exponent_error + EPS * largest
     relative = errors / largest if largest else 0.0
-    return blocks, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest
-
-
-def _split(compute, ends: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
-    """Compute values between each class and the others from it on, and split them by classes."""
-    ranges, blocks = [slice(first, last) for first, last in pairwise(ends)], {}
-    for i, rows in enumerate(ranges):
-        panel = compute(rows, slice(rows.start, None))
-        for j, columns in enumerate(ranges[i:], i):
-            first = rows.start
-            blocks[i, j] = panel[:, columns.start - first : columns.stop - first].copy()
-    return blocks
+    return K, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest
 
 
 def block_bytes(division: OneVsOne, whole: int = WHOLE, inside: bool = False) -> float:
