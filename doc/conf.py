@@ -73,6 +73,10 @@ numpydoc_validation_exclude = {
     r"\.SampleScreening",
     r"\.TripletScreening",
     r"\.ReducedProblem",
+    r"\.NuPath",
+    r"\.NuScreening",
+    r"\.Answers$",
+    r"\.ConceptBootstrap\.(count|index)$",
     # What kinds of chains define for each other, and displays for their base.
     r"\.stacked_scores",
     r"Display\.(draw|read_estimator|read_result)$",
@@ -167,7 +171,7 @@ _EXPERTS = {
     "intercept", "intercept_scaling", "max_iter", "n_init", "n_jobs", "neighbors", "ranges",
     "refit", "relative_lam", "screening", "solver", "store", "tol", "verbose", "warm_start",
     "width", "gamma_candidates", "indefinite", "shrinking", "probability", "random_state",
-    "response", "unlabelled", "pull", "reg", "columns",
+    "unlabelled", "pull", "reg",
 }  # fmt: skip
 _PAPERS = {
     "alpha", "batch_size", "bound", "eta0", "formulation", "margin", "mu", "rule", "sbb_epsilon",
