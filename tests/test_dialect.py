@@ -214,13 +214,18 @@ def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
             path.screened(other)
 
 
-@pytest.mark.parametrize("name", [*CERTIFIED, *METRIC])
+# Their objectives are those of the problems with a C, or an epsilon, that a solution at a nu solves,
+# which change with it; tests/svm/test_nu_machines.py has the gaps of the problems at a nu.
+AT_NU = {"ScreenedNuSVC", "ScreenedNuSVR"}
+
+
+@pytest.mark.parametrize("name", sorted({*CERTIFIED, *METRIC} - AT_NU))
 def test_tol_is_the_relative_gap(name):
     """Judged by the distance to a much better objective."""
     rough, fine = (make(name, tol=tol).fit(*FITTED[name]) for tol in (1e-2, 1e-8))
     assert 0.0 <= rough.dual_gap_ <= 1e-2 and fine.dual_gap_ <= 1e-8
-    # That of a half-space is negative.
-    size = abs(rough.objective_)
+    # That of a half-space is negative; its gap is relative to the part without the offset.
+    size = rough.history_["primal"][-1] if name == "ScreenedOneClassSVM" else rough.objective_
     assert rough.objective_ - fine.objective_ <= (rough.dual_gap_ + 1e-9) * size
     assert fine.objective_ <= rough.objective_ + 1e-7 * size
 
