@@ -214,8 +214,8 @@ def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
             path.screened(other)
 
 
-# Their objectives are those of the problems with a C, or an epsilon, that a solution at a nu solves,
-# which change with it; tests/svm/test_nu_machines.py has the gaps of the problems at a nu.
+# Their objectives are those of the problems with a C, or an epsilon, that a solution at a nu solves
+# and that change with it; tests/svm/test_nu_machines.py has the gaps of the problems at a nu.
 AT_NU = {"ScreenedNuSVC", "ScreenedNuSVR"}
 
 
