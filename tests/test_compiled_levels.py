@@ -39,6 +39,15 @@ def test_sources_that_are_newer_than_the_loops_are_told(tmp_path):
         runpy.run_path(str(tmp_path / "__init__.py"))
 
 
+def test_an_import_of_all_levels_says_nothing():
+    """Types that two levels register under one name are warned of, at each import."""
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", "import skscreen._compiled"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("level", sorted(set(_compiled.LEVELS) - {_compiled.level}))
 def test_extended_precision_agrees_on_each_level_that_is_forced(level):
