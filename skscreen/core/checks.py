@@ -36,12 +36,45 @@ def check_samples(
     X: Any, name: str = "X", *, model: BaseEstimator = None, reset: bool = True, **accepted: Any
 ) -> Any:
     """Return samples as `check_array` does, or as `validate_data` does for an estimator."""
+    if model is not None and _is_checked(X, **accepted):
+        return _with_features(model, X, reset)
     refuse_masked(X, name)
     if is_sparse(X) and X.format in ("csr", "csc"):
         X = in_shape(X, name)
     if model is None:
         return check_array(X, input_name=name, **accepted)
     return validate_data(model, X, reset=reset, **accepted)
+
+
+def _is_checked(
+    X: Any, dtype: Any = None, accept_sparse: Any = False, order: str = "", **others: Any
+) -> bool:
+    """Whether `check_array` would return samples as they are: finite, and as they are accepted."""
+    as_it_is = order == "C" and np.float64 in (dtype if isinstance(dtype, list) else [dtype])
+    return as_it_is and not others and are_finite(X) and X.ndim == 2 and X.flags.c_contiguous
+
+
+def are_finite(values: Any) -> bool:
+    """Whether values are an array of finite numbers in double precision, surely."""
+    if type(values) is not np.ndarray or values.dtype != np.float64 or not values.size:
+        return False
+    # The sum of finite numbers may overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()))
+
+
+def _with_features(model: BaseEstimator, X: np.ndarray, reset: bool) -> Any:
+    """Let a model learn, or check, the features of an array."""
+    n_features = X.shape[1]
+    if reset:
+        vars(model).pop("feature_names_in_", None)
+        model.n_features_in_ = n_features
+        return X
+    named = hasattr(model, "feature_names_in_")
+    if named or getattr(model, "n_features_in_", n_features) != n_features:
+        # Its warning or error.
+        validate_data(model, X, reset=False, skip_check_array=True)
+    return X
 
 
 def check_labels(y: Any, name: str = "y") -> np.ndarray:
@@ -59,6 +92,8 @@ def check_labels(y: Any, name: str = "y") -> np.ndarray:
 
 def as_labels(y: Any, name: str = "y", warn: bool = True) -> np.ndarray:
     """Return labels (n,) of any kinds, as objects where they are of several; warn of a column."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUO":
+        return y
     refuse_masked(y, name)
     if isinstance(y, list | tuple):
         kinds = set(map(type, y))

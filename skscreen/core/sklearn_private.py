@@ -5,10 +5,11 @@ name does.
 """
 
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 # Parameters are checked, and errors of them read, as those of scikit-learn.
-from sklearn.base import _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 
 # Platt's probabilities as `SVC` has them, without a classifier around the scores.
 from sklearn.calibration import _sigmoid_calibration as sigmoid_calibration
@@ -30,6 +31,7 @@ from sklearn.utils._param_validation import (
     Options,
     RealNotInt,
     StrOptions,
+    validate_parameter_constraints,
 )
 from sklearn.utils._param_validation import validate_params as _validate_params
 
@@ -54,6 +56,7 @@ __all__ = [
     "InvalidParameterError",
     "LinearClassifierMixin",
     "Options",
+    "QuickParameters",
     "RealNotInt",
     "SparseCoefMixin",
     "StrOptions",
@@ -75,6 +78,39 @@ Function = TypeVar("Function", bound=Callable)
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]:
     """Check the parameters of an estimator before it is fitted; types stay as they are."""
     return _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
+
+# Types whose values tell whether a parameter is valid.
+_PLAIN = {bool, float, int, str, type(None)}
+
+
+class QuickParameters(BaseEstimator):
+    """An estimator whose signature is read once, and equal plain parameters are checked once."""
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        kind: Any = cls
+        return _names_of(kind)
+
+    def _validate_params(self) -> None:
+        values = [getattr(self, name) for name in self._get_param_names()]
+        if _PLAIN.issuperset(map(type, values)):
+            kind: Any = type(self)
+            _check_plain(kind, *values)
+        else:
+            super()._validate_params()
+
+
+@cache
+def _names_of(kind: Any) -> list[str]:
+    return super(QuickParameters, kind)._get_param_names()
+
+
+@lru_cache(maxsize=1000, typed=True)
+def _check_plain(kind: Any, *values: Any) -> None:
+    """Check the parameters of a kind of estimators; only those that are valid are remembered."""
+    given = dict(zip(kind._get_param_names(), values, strict=True))
+    validate_parameter_constraints(kind._parameter_constraints, given, caller_name=kind.__name__)
 
 
 def validate_params(

@@ -31,8 +31,10 @@ class Labels:
 
 def read_labels(y: np.ndarray, sample_weight: Any, class_weight: Any) -> Labels:
     """Bring checked labels and weights to one form; samples of weight zero are left out."""
-    check_classification_targets(y)
     classes = np.unique(y)
+    if y.dtype.kind not in "biuU" or 2 * classes.size > y.size:
+        # Floats may be those of a regression, and so many classes are worth a warning.
+        check_classification_targets(y)
     rows, weights = taking_part(y.size, sample_weight)
     # The few classes are sorted; the inverse of `unique` would sort all labels.
     codes, repetitions = np.searchsorted(classes, y[rows]), weights

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from skscreen.core.checks import as_labels
+from skscreen.core.checks import are_finite, as_labels
 from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LARGEST
@@ -24,7 +24,10 @@ class Targets:
 
 def check_targets(y: Any, name: str = "y") -> np.ndarray:
     """Return targets of a regression, finite numbers (n,)."""
-    return check_array(as_labels(y, name), ensure_2d=False, dtype=np.float64, input_name=name)
+    y = as_labels(y, name)
+    if are_finite(y):
+        return y
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name=name)
 
 
 def read_targets(y: np.ndarray, sample_weight: Any) -> Targets:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.certificate import steps_table
-from skscreen.core.sklearn_private import fit_context
+from skscreen.core.sklearn_private import QuickParameters, fit_context
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
@@ -67,7 +67,7 @@ def warn_of_gaps(model: Any, found: PairSolutions) -> None:
         warn_unless_converged([found.alone(worst)], model.tol, model.max_iter, ADVICE)
 
 
-class BaseSVM(CallbackSupportMixin, BaseEstimator):
+class BaseSVM(CallbackSupportMixin, QuickParameters):
     """Base of the support vector machines; they may fix parameters as class attributes."""
 
     # Parameters of all of them.

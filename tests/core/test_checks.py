@@ -297,3 +297,39 @@ def test_whole_numbers_of_pandas_that_floats_do_not_tell_apart():
     assert found == precision_at_k(data.data, numbers, k=3)
     small = pd.Series(data.target, dtype="Int64")
     assert ScreenedSVC().fit(data.data, small).classes_.dtype == np.int64
+
+
+def test_equal_parameters_of_other_types_are_checked():
+    # 1, 1.0 and True are equal, and only some of them are what a parameter may be.
+    ScreenedSVC(degree=1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"'degree'"):
+        ScreenedSVC(degree=1.0).fit(X, Y)
+    ScreenedSVC(shrinking=True).fit(X, Y)
+    with pytest.raises(ValueError, match=r"'shrinking'"):
+        ScreenedSVC(shrinking=1.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_an_entry_that_is_not_finite(value):
+    spoiled, targets = X.copy(), Y.astype(float)
+    spoiled[1, 0] = targets[1] = value
+    with pytest.raises(ValueError, match=r"Input X contains"):
+        ScreenedSVC().fit(spoiled, Y)
+    with pytest.raises(ValueError, match=r"Input y contains"):
+        ScreenedSVR().fit(X, targets)
+
+
+def test_sums_beyond_the_largest_number_are_no_error():
+    huge = np.full((4, 2), 1e308)
+    huge[:2] = 0.0
+    with pytest.raises(ValueError, match=r"rescale"):
+        ScreenedSVC(gamma=1.0).fit(huge, [0, 0, 1, 1])
+
+
+def test_features_of_arrays_are_learned_and_checked():
+    model = ScreenedSVC().fit(X, Y)
+    assert model.n_features_in_ == 6
+    with pytest.raises(ValueError, match=r"X has 1 features"):
+        model.predict(np.ones((3, 1)))
+    model.fit(np.column_stack([X, X]), Y)
+    assert model.n_features_in_ == 12
