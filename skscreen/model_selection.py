@@ -1,16 +1,20 @@
 """Cross-validation of models whose samples are sequences."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
+from skscreen.core.checks import Folds
 from skscreen.core.sklearn_private import StrOptions, safe_indexing, validate_params
 from skscreen.core.threads import N_JOBS
-from skscreen.sequence.data import as_sequences, length_of, starts_of
+from skscreen.sequence.data import SequencesLike, as_sequences, length_of, starts_of
 from skscreen.sequence.labels import labels_of_positions
 
 __all__ = ["cross_val_predict_sequences"]
@@ -26,8 +30,9 @@ __all__ = ["cross_val_predict_sequences"]
     prefer_skip_nested_validation=False,
 )
 def cross_val_predict_sequences(
-    estimator: Any, X: Any, y: Any, *, cv: Any = None, groups: Any = None, method: str = "predict",
-    params: dict | None = None, n_jobs: int | None = None, verbose: int = 0,
+    estimator: BaseEstimator, X: SequencesLike, y: Iterable[ArrayLike], *, cv: Folds = None,
+    groups: ArrayLike | None = None, method: str = "predict", params: dict | None = None,
+    n_jobs: int | None = None, verbose: int = 0,
 ) -> list:  # fmt: skip
     """Return what is predicted for each sequence by a model that has not seen it.
 

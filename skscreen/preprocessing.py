@@ -6,11 +6,14 @@ which no cross-validation tears apart. What people chose in trials, votes includ
 `skscreen.read_answers`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from skscreen.answers.answers import Answers, array_of
@@ -35,7 +38,7 @@ from skscreen.answers.ratings import (
 )
 from skscreen.answers.read import read_answers
 from skscreen.answers.table import Table, frame_of
-from skscreen.core.checks import check_samples
+from skscreen.core.checks import ColumnLike, TableLike, check_samples
 from skscreen.core.memory import check_memory
 
 __all__ = [
@@ -50,9 +53,9 @@ __all__ = [
 
 
 def triplets_from_ratings(
-    table: Any, columns: Sequence | None = None, ratings: Any = 2, *, kind: str = "triplets",
-    dissimilarity: bool = False, objects: Any = None, groups: Any = None, weights: Any = None,
-    missing: Iterable = (),
+    table: TableLike, columns: Sequence | None = None, ratings: ColumnLike = 2, *,
+    kind: str = "triplets", dissimilarity: bool = False, objects: ArrayLike | None = None,
+    groups: ColumnLike = None, weights: ColumnLike = None, missing: Iterable = (),
 ) -> Answers:  # fmt: skip
     """Compare ratings of how alike two objects are.
 
@@ -114,8 +117,9 @@ def triplets_from_ratings(
 
 
 def triplets_from_piles(
-    table: Any, columns: Sequence | None = None, piles: Any = 1, *, kind: str = "triplets",
-    objects: Any = None, groups: Any = None, missing: Iterable = (),
+    table: TableLike, columns: Sequence | None = None, piles: ColumnLike = 1, *,
+    kind: str = "triplets", objects: ArrayLike | None = None, groups: ColumnLike = None,
+    missing: Iterable = (),
 ) -> Answers:  # fmt: skip
     """Compare pairs of objects in one pile with pairs in different ones (free sorting).
 
@@ -185,7 +189,7 @@ def triplets_from_piles(
 
 
 def triplets_from_matrix(
-    matrix: Any, *, dissimilarity: bool = False, objects: Any = None
+    matrix: TableLike, *, dissimilarity: bool = False, objects: ArrayLike | None = None
 ) -> Answers:
     """Compare the entries in each row of a matrix of similarities, such as confusions.
 
@@ -243,8 +247,9 @@ def triplets_from_matrix(
 
 
 def triplets_from_ranking(
-    table: Any, columns: Sequence | None = None, ranks: Sequence | None = None, *,
-    objects: Any = None, groups: Any = None, weights: Any = None, missing: Iterable = (),
+    table: TableLike, columns: Sequence | None = None, ranks: Sequence | None = None, *,
+    objects: ArrayLike | None = None, groups: ColumnLike = None, weights: ColumnLike = None,
+    missing: Iterable = (),
 ) -> Answers:  # fmt: skip
     """Compare objects that were ranked by their likeness to a first one.
 
@@ -315,8 +320,9 @@ def triplets_from_ranking(
 
 
 def paired_from_levels(
-    table: Any, columns: Sequence | None = None, levels: Any = 1, *, objects: Any = None,
-    groups: Any = None, weights: Any = None, missing: Iterable = (),
+    table: TableLike, columns: Sequence | None = None, levels: ColumnLike = 1, *,
+    objects: ArrayLike | None = None, groups: ColumnLike = None, weights: ColumnLike = None,
+    missing: Iterable = (),
 ) -> Answers:  # fmt: skip
     """Compare levels that were given to single objects: which has more of it.
 
@@ -398,7 +404,7 @@ def triplets_from_oddoneout(answers: Answers) -> Answers:
     )
 
 
-def triplets_from_tensor(tensor: Any, *, objects: Any = None) -> Answers:
+def triplets_from_tensor(tensor: Any, *, objects: ArrayLike | None = None) -> Answers:
     """Return the answers in a sparse tensor of counts, as cblearn has them.
 
     Parameters

@@ -221,6 +221,17 @@ def test_public_signatures_have_types():
             assert all(argument.annotation is not None for argument in named), where
 
 
+# Types whose own text fills a page; `help` shows their names where annotations are kept as written.
+LONG_TYPES = {"ArrayLike", "TableLike", "MatrixLike", "ColumnLike", "AnswersLike", "SequencesLike"}
+
+
+def test_help_shows_the_names_of_long_types():
+    for path in FILES:
+        taken = {alias.name for node in nodes_of(path) if isinstance(node, ast.ImportFrom)
+                 for alias in node.names}  # fmt: skip
+        assert "annotations" in taken or not taken & LONG_TYPES, path
+
+
 def test_no_test_patches_a_constant():
     # The sizes of a demonstration are no part of the package.
     patches = re.compile(r"setattr\((?!demo)[\w.]+, \"_?[A-Z][A-Z0-9_]*\"")

@@ -1,10 +1,13 @@
 """Answers of experiments, as every estimator takes them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 # The order of columns that says the opposite, by kind.
 OPPOSITE = {"triplets": [0, 2, 1], "quadruplets": [2, 3, 0, 1], "paired": [1, 0]}
@@ -79,7 +82,7 @@ class Answers:
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         raise TypeError("Answers are no array: use answers.rows, places in answers.objects.")
 
-    def __getitem__(self, key: Any) -> "Answers":
+    def __getitem__(self, key: Any) -> Answers:
         # scikit-learn asks for answers[key, ...].
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
@@ -123,7 +126,7 @@ class Answers:
             f"objects occur {occur[low]:,} ({names[-2]}) to {occur[high]:,} ({names[-1]}) times"
         )
 
-    def reversed(self) -> "Answers":
+    def reversed(self) -> Answers:
         """Return the answers to the opposite question: what was closer is less close.
 
         In doubt about the direction of answers: a map should agree with them much better than a map
@@ -218,3 +221,7 @@ def array_of(names: Sequence) -> np.ndarray:
     for k, name in enumerate(names):
         array[k] = name
     return array
+
+
+# What estimators take: answers, or an array with a row of objects for each trial.
+AnswersLike: TypeAlias = Answers | ArrayLike

@@ -1,6 +1,8 @@
 """Cells of declared columns: objects, missing answers, weights and groups."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from skscreen.answers.answers import array_of
 from skscreen.answers.table import Column, Table, is_empty
 
 
-def declared_columns(source: Table, columns: Any, width: int | None, what: str) -> list:
+def declared_columns(source: Table, columns: Sequence | None, width: int | None, what: str) -> list:
     """Return the columns of objects: `width` of them, or a query and two or more options."""
     if columns is None and source.frame is not None:
         raise TypeError(
@@ -27,7 +29,7 @@ def declared_columns(source: Table, columns: Any, width: int | None, what: str) 
     return labels
 
 
-def missing_values(missing: Any) -> set:
+def missing_values(missing: Iterable) -> set:
     """Return the values that stand for no answer, with None for all empty cells."""
     if isinstance(missing, str) or not hasattr(missing, "__iter__"):
         raise TypeError(f"missing must be a list of values, got {missing!r}.")
@@ -65,9 +67,9 @@ def check_shown(shown: np.ndarray, labels: list, out: np.ndarray) -> None:
         )
 
 
-def given_names(objects: Any) -> list:
+def given_names(objects: object) -> list:
     """Return the names that `objects` lists."""
-    if isinstance(objects, str) or not hasattr(objects, "__iter__"):
+    if isinstance(objects, str) or not isinstance(objects, Iterable):
         raise TypeError(f"objects must be a list of names, got {objects!r}.")
     known = objects.tolist() if hasattr(objects, "tolist") else list(objects)
     known = [tuple(name) if isinstance(name, list) else name for name in known]

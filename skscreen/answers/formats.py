@@ -1,14 +1,12 @@
 """Formats of answers that cblearn has."""
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
 
-def check_format(result_format: Any) -> None:
+def check_format(result_format: str) -> None:
     """Refuse an unknown format of answers."""
     if not isinstance(result_format, str) or result_format not in FORMATS:
         raise ValueError(f"result_format must be one of {FORMATS}, got {result_format!r}.")

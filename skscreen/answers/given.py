@@ -1,12 +1,15 @@
 """What an estimator is given: answers, or an array in one strict form."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
-from skscreen.answers.answers import OPPOSITE, Answers
+from skscreen.answers.answers import OPPOSITE, Answers, AnswersLike
 from skscreen.answers.read import read_answers
 from skscreen.answers.table import frame_of
 from skscreen.core.checks import check_samples, check_weights, refuse_masked
@@ -22,7 +25,7 @@ class Given(NamedTuple):
     answers: Answers
     n_trials: int
 
-    def weights(self, sample_weight: Any) -> np.ndarray | None:
+    def weights(self, sample_weight: ArrayLike | None) -> np.ndarray | None:
         """Return the weights of rows times those of trials; None where all are one."""
         weights = self.answers.weights
         if sample_weight is not None:
@@ -45,8 +48,8 @@ class Given(NamedTuple):
 
 
 def given_answers(
-    X: Any, y: Any = None, *, kinds: tuple[str, ...], arrays: tuple[str, ...] | None = None,
-    name: str = "X",
+    X: AnswersLike, y: ArrayLike | None = None, *, kinds: tuple[str, ...],
+    arrays: tuple[str, ...] | None = None, name: str = "X",
 ) -> Given:  # fmt: skip
     """Return answers of one of `kinds`; arrays may be of one of `arrays`, by default of `kinds`."""
     if isinstance(X, Answers):
@@ -98,7 +101,7 @@ def places_of(
     return rows
 
 
-def _rows(X: Any, name: str) -> np.ndarray:
+def _rows(X: AnswersLike, name: str) -> np.ndarray:
     """Return the rows of an array of names."""
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "iu" and X.size:
         return X
@@ -110,7 +113,7 @@ def _rows(X: Any, name: str) -> np.ndarray:
     return check_samples(X, name, dtype=None)
 
 
-def _signs(y: Any, n_rows: int) -> np.ndarray:
+def _signs(y: ArrayLike | None, n_rows: int) -> np.ndarray:
     """Return whether each answer is as its row says."""
     values = _one_each(y, n_rows)
     if values.dtype.kind == "b":
@@ -125,7 +128,7 @@ def _signs(y: Any, n_rows: int) -> np.ndarray:
     return values > 0
 
 
-def _places(y: Any, n_rows: int) -> np.ndarray:
+def _places(y: ArrayLike | None, n_rows: int) -> np.ndarray:
     """Return the place of the odd one in each row."""
     if y is None:
         raise ValueError("y must say which column of X holds the odd one, 0, 1 or 2, got None.")
@@ -138,7 +141,7 @@ def _places(y: Any, n_rows: int) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _one_each(y: Any, n_rows: int) -> np.ndarray:
+def _one_each(y: ArrayLike | None, n_rows: int) -> np.ndarray:
     refuse_masked(y, "y")
     values = column_or_1d(y, warn=True)
     if len(values) != n_rows:

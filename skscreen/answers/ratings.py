@@ -1,10 +1,14 @@
 """Values that a table gives to objects, or to pairs of them, compared with each other."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.answers.answers import Answers, array_of
 from skscreen.answers.cells import (
@@ -20,6 +24,7 @@ from skscreen.answers.cells import (
 )
 from skscreen.answers.compare import says_nothing
 from skscreen.answers.table import Column, Table
+from skscreen.core.checks import ColumnLike, TableLike
 from skscreen.core.memory import check_memory
 from skscreen.fitting.warning import warn_user
 
@@ -38,7 +43,7 @@ class Ratings(NamedTuple):
     n_rows: int | None
 
 
-def check_kind(kind: Any, dissimilarity: Any) -> None:
+def check_kind(kind: str, dissimilarity: bool) -> None:
     """Check the arguments that the table has no part in."""
     if not isinstance(kind, str) or kind not in ("triplets", "quadruplets"):
         raise ValueError(f"kind must be 'triplets' or 'quadruplets', got {kind!r}.")
@@ -47,8 +52,9 @@ def check_kind(kind: Any, dissimilarity: Any) -> None:
 
 
 def read_ratings(
-    table: Any, columns: Any, width: int, values: Any, argument: str, objects: Any, groups: Any,
-    weights: Any, missing: Any, *, numbers: bool = True,
+    table: TableLike, columns: Sequence | None, width: int, values: ColumnLike, argument: str,
+    objects: ArrayLike | None, groups: ColumnLike, weights: ColumnLike, missing: Iterable, *,
+    numbers: bool = True,
 ) -> Ratings:  # fmt: skip
     """Read the values that a table gives to objects, or to pairs; any names without `numbers`."""
     source = Table(table)

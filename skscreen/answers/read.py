@@ -1,9 +1,11 @@
 """The reader of answers: what is declared is checked, nothing is inferred from the values."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.answers.answers import OPPOSITE, Answers, array_of
 from skscreen.answers.cells import (
@@ -20,6 +22,7 @@ from skscreen.answers.cells import (
 )
 from skscreen.answers.compare import compare, compare_several, options_of, says_nothing
 from skscreen.answers.table import Column, Table
+from skscreen.core.checks import ColumnLike, TableLike
 
 # Columns of objects by kind; of choices three or more.
 WIDTHS = {
@@ -31,9 +34,10 @@ _NEED_CHOSEN = ("oddoneout", "mostcentral", "choices")
 
 
 def read_answers(
-    table: Any, columns: Sequence | None = None, *, kind: str = "triplets", chosen: Any = None,
-    response: Any = "object", asked: str = "similar", ranked: bool = False, objects: Any = None,
-    groups: Any = None, weights: Any = None, missing: Iterable = (),
+    table: TableLike, columns: Sequence | None = None, *, kind: str = "triplets",
+    chosen: ColumnLike = None, response: str | Mapping = "object", asked: str = "similar",
+    ranked: bool = False, objects: ArrayLike | None = None, groups: ColumnLike = None,
+    weights: ColumnLike = None, missing: Iterable = (),
 ) -> Answers:  # fmt: skip
     """Read the answers in a table, as it is said what its columns hold.
 
@@ -168,7 +172,9 @@ def read_answers(
     )
 
 
-def _check_declaration(kind: str, chosen: Any, response: Any, asked: Any, ranked: Any) -> None:
+def _check_declaration(
+    kind: str, chosen: ColumnLike, response: str | Mapping, asked: str, ranked: bool
+) -> None:
     """Check the arguments that the table has no part in."""
     if not isinstance(response, dict) and not (isinstance(response, str) and response in RESPONSES):
         raise ValueError(f"response must be one of {RESPONSES} or a dict, got {response!r}.")
@@ -186,7 +192,7 @@ def _check_declaration(kind: str, chosen: Any, response: Any, asked: Any, ranked
         raise TypeError(f"chosen must say which object was chosen for kind={kind!r}.")
 
 
-def _several(chosen: Any, source: Table, count: int | None = None) -> list:
+def _several(chosen: ColumnLike, source: Table, count: int | None = None) -> list:
     """Return the columns of `chosen`, `count` of them, if several are given."""
     if isinstance(chosen, np.ndarray) and chosen.ndim == 2:
         chosen = list(chosen.T)
@@ -214,7 +220,7 @@ def _counts(columns: list[Column], skip: set, out: np.ndarray) -> np.ndarray:
     return votes
 
 
-def _codes(response: dict, labels: list, options: list[int]) -> dict:
+def _codes(response: Mapping, labels: list, options: list[int]) -> dict:
     """Return the option of each code."""
     codes = {}
     for code, label in response.items():
@@ -234,7 +240,7 @@ def _codes(response: dict, labels: list, options: list[int]) -> dict:
 
 
 def _picks(
-    column: Column, response: Any, codes: dict | None, shown: np.ndarray, names: list,
+    column: Column, response: str | Mapping, codes: dict | None, shown: np.ndarray, names: list,
     options: list[int], labels: list, out: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Return the column of `shown` that was chosen in each row; any one where it is left out."""
@@ -260,7 +266,9 @@ def _picks(
     return np.where(out, options[0], picks)
 
 
-def _option(value: Any, response: Any, codes: dict | None, options: list[int]) -> int:
+def _option(
+    value: Hashable, response: str | Mapping, codes: dict | None, options: list[int]
+) -> int:
     """Return the option that a value stands for, -1 if there is none."""
     if codes is not None:
         return codes.get(value, -1)
@@ -268,12 +276,13 @@ def _option(value: Any, response: Any, codes: dict | None, options: list[int]) -
     if response == "sign":
         if is_bool:
             return options[0 if value else 1]
-        return {1: options[0], -1: options[1]}.get(value, -1)
+        signs: dict[Hashable, int] = {1: options[0], -1: options[1]}
+        return signs.get(value, -1)
     return int(value) if not is_bool and value in options else -1
 
 
 def _accepted(
-    response: Any, codes: dict | None, shown: np.ndarray, names: list, options: list[int]
+    response: str | Mapping, codes: dict | None, shown: np.ndarray, names: list, options: list[int]
 ) -> list:
     """Return the values of `chosen` that a row accepts."""
     if codes is not None:

@@ -1,10 +1,15 @@
 """Columns of an array or of a frame, as places among their different values."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from numbers import Real
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+
+from skscreen.core.checks import ColumnLike, TableLike
 
 
 class Column(NamedTuple):
@@ -37,7 +42,7 @@ class Column(NamedTuple):
 class Table:
     """A frame, with columns by label, or an array or rows in a list, with columns by place."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: TableLike) -> None:
         frame = frame_of(table)
         self.frame = frame
         if frame is not None:
@@ -86,7 +91,7 @@ class Table:
             shown[:, k] = column.mapped([place.setdefault(one, len(place)) for one in column.names])
         return shown, list(place)
 
-    def place(self, label: Any, argument: str) -> int:
+    def place(self, label: Hashable, argument: str) -> int:
         """Return the place of a column."""
         if isinstance(label, bool | np.bool_) or label not in self.labels:
             raise ValueError(
@@ -94,7 +99,7 @@ class Table:
             )
         return self.labels.index(label)
 
-    def given(self, values: Any, argument: str) -> Column:
+    def given(self, values: ColumnLike, argument: str) -> Column:
         """Read a column of the table by its label, or values, one a row."""
         if isinstance(values, str | int | np.integer | tuple):
             return self.column(values, argument)
@@ -107,7 +112,7 @@ class Table:
         return column
 
 
-def frame_of(table: Any) -> nw.DataFrame | None:
+def frame_of(table: TableLike) -> nw.DataFrame | None:
     """Return a frame of any library for narwhals, None for anything else."""
     if isinstance(table, np.ndarray | list | tuple):
         return None
@@ -115,7 +120,7 @@ def frame_of(table: Any) -> nw.DataFrame | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def is_empty(value: Any) -> bool:
+def is_empty(value: object) -> bool:
     """Whether a value stands for an empty cell: None, NaN, and the nulls of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -124,7 +129,7 @@ def is_empty(value: Any) -> bool:
     )
 
 
-def factorised(values: Any, argument: str) -> Column:
+def factorised(values: np.ndarray | list, argument: str) -> Column:
     """Return the different values of a column, in any order, and which each cell is."""
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise ValueError(f"{argument} must be columns, got an array of shape {values.shape}.")
@@ -167,13 +172,13 @@ def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return codes if seen.all() else (np.cumsum(seen) - 1)[codes], np.flatnonzero(seen) + low
 
 
-def _series(series: nw.Series) -> Any:
+def _series(series: nw.Series) -> np.ndarray | list:
     """Return whole numbers as an array, other cells as Python has them."""
     whole = series.dtype.is_integer() and not series.null_count()
     return series.to_numpy() if whole else series.to_list()
 
 
-def _values(values: Any) -> Any:
+def _values(values: Any) -> np.ndarray | list:
     """Return values that a user hands over beside a table."""
     if isinstance(values, np.ndarray | list):
         return values

@@ -1,11 +1,15 @@
 """Sparse, non-negative dimensions with the penalty that predicts held-out trials best."""
 
+from __future__ import annotations
+
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from skscreen.answers.answers import AnswersLike
 from skscreen.concepts.estimator import ConceptEmbedding
 from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of, ridge
 from skscreen.concepts.reading import Reading, read
@@ -124,8 +128,9 @@ class ConceptEmbeddingCV(ConceptEmbedding):
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, answers: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
-    ) -> Self:
+        self, answers: AnswersLike, y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Choose the penalty and find the dimensions.
 
         Parameters

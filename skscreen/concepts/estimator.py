@@ -1,13 +1,17 @@
 """Sparse, non-negative dimensions of objects from choices among three: the estimator."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.answers.answers import AnswersLike
 from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of
 from skscreen.concepts.reading import asked, asked_as_given, read
 from skscreen.concepts.tools.choices import is_right, kept_over_thirds, probabilities, similarities
@@ -222,7 +226,10 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, answers: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, answers: AnswersLike, y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Find the dimensions.
 
         Parameters
@@ -247,7 +254,7 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
             fit_dimensions(self, reading, objective, tasks)
         return self
 
-    def predict_proba(self, answers: Any) -> np.ndarray:
+    def predict_proba(self, answers: AnswersLike) -> np.ndarray:
         """Return how likely each choice is.
 
         Parameters
@@ -267,7 +274,7 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         rows, kind, _ = asked_as_given(self, answers)
         return probabilities(similarities(self.embedding_, rows, kind))
 
-    def predict(self, answers: Any) -> np.ndarray:
+    def predict(self, answers: AnswersLike) -> np.ndarray:
         """Return the most likely choices, columns of `predict_proba`; the first one of ties.
 
         Parameters
@@ -284,7 +291,10 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         rows, kind, _ = asked_as_given(self, answers)
         return np.argmax(similarities(self.embedding_, rows, kind), axis=1)
 
-    def score(self, answers: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, answers: AnswersLike, y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
         """Return the share of choices that are the most likely ones. Ties count as wrong.
 
         Chance is a third for trials of the odd one out; `noise_ceiling` tells how much is possible.
@@ -339,7 +349,7 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         return self.objects_[np.argsort(-self.embedding_, axis=0, kind="stable")[:n]]
 
     def bootstrap(
-        self, n_samples: int = 50, *, groups: Any = None, n_jobs: int | None = None,
+        self, n_samples: int = 50, *, groups: ArrayLike | None = None, n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> ConceptBootstrap:  # fmt: skip
         """Refit trials, or participants, drawn with replacement from those of the fit.

@@ -1,12 +1,16 @@
 """What a fit, or a fitted model, is given: answers as trials."""
 
+from __future__ import annotations
+
+from collections.abc import Sized
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skscreen.answers.answers import Answers
+from skscreen.answers.answers import Answers, AnswersLike
 from skscreen.answers.given import given_answers, places_of
 from skscreen.concepts.problem.trials import Trials
 
@@ -24,7 +28,7 @@ class Reading(NamedTuple):
     n_given: int  # trials as the user counts them, to which the answers refer
 
 
-def read(X: Any, y: Any, sample_weight: Any) -> Reading:
+def read(X: AnswersLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Reading:
     """Read answers to learn from; those of weight 0 and objects in no answer are left out."""
     given = given_answers(X, y, kinds=KINDS, arrays=ARRAYS, name="answers")
     answers, weights = given.answers, given.weights(sample_weight)
@@ -50,18 +54,21 @@ class Asked(NamedTuple):
     weights: np.ndarray | None  # (n_rows,)
 
 
-def asked(model: BaseEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> Asked:
+def asked(
+    model: BaseEstimator, X: AnswersLike, y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Asked:  # fmt: skip
     """Return trials with the odd one last, as `y` or the answers say."""
     given = given_answers(X, y, kinds=KINDS, arrays=ARRAYS, name="answers")
     rows = places_of(given.answers, model.objects_, "answers")
     return Asked(rows, given.answers.kind, given.weights(sample_weight))
 
 
-def asked_as_given(model: BaseEstimator, X: Any) -> Asked:
+def asked_as_given(model: BaseEstimator, X: AnswersLike) -> Asked:
     """Return trials; those of an array in the order of its columns, none of which is said odd."""
     if isinstance(X, Answers):
         return asked(model, X)
-    n_rows = len(X) if hasattr(X, "__len__") else 0
+    n_rows = len(X) if isinstance(X, Sized) else 0
     given = given_answers(X, np.full(n_rows, 2), kinds=KINDS, arrays=ARRAYS, name="answers")
     if len(given.answers.left_out):
         row = int(given.answers.left_out[0])

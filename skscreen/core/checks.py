@@ -1,21 +1,44 @@
-"""Samples, labels and weights, checked by scikit-learn, and for what it would misread."""
+"""Samples, labels and weights as users give them: their types, and checks by scikit-learn and more.
 
+Files with such parameters begin with `from __future__ import annotations`: `help` then shows the
+names of these types, and not the pages that they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypeGuard, overload
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoDataFrame
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d, validate_data
 
+# Samples (n, d) in an array, in rows of a list, or in a frame of any library; or sparse ones, too.
+TableLike: TypeAlias = ArrayLike | IntoDataFrame
+MatrixLike: TypeAlias = TableLike | sparse.sparray | sparse.spmatrix
 
-def is_sparse(X: Any) -> bool:
-    """Whether X is sparse; after SciPy's function, type checkers know no methods of X."""
+# Samples that are checked.
+Matrix: TypeAlias = np.ndarray | sparse.csr_array
+
+# A column of a table by its label, or one value for each row.
+ColumnLike: TypeAlias = Hashable | ArrayLike
+
+# What `check_cv` takes.
+Folds: TypeAlias = int | BaseCrossValidator | Iterable | None
+
+
+def is_sparse(X: object) -> TypeGuard[sparse.csr_array]:
+    """Whether X is sparse; type checkers then let it have methods of sparse matrices."""
     return sparse.issparse(X)
 
 
-def is_frame(values: Any) -> bool:
+def is_frame(values: object) -> bool:
     """Whether values are a frame of any library."""
     return isinstance(nw.from_native(values, eager_only=True, pass_through=True), nw.DataFrame)
 
@@ -25,16 +48,27 @@ def is_missing(cell: Any) -> bool:
     return cell is None or type(cell).__name__ == "NAType" or (np.ndim(cell) == 0 and cell != cell)
 
 
-def refuse_masked(values: Any, name: str) -> None:
+def refuse_masked(values: object, name: str) -> None:
     """Refuse masked entries, which would count as what is under the mask."""
     # Not by `is_masked`, which takes what has a `_mask` for masked, as pandas' integers have.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise ValueError(f"{name} must not have masked entries.")
 
 
+@overload
 def check_samples(
-    X: Any, name: str = "X", *, model: BaseEstimator = None, reset: bool = True, **accepted: Any
-) -> Any:
+    X: MatrixLike, name: str = ..., *, model: BaseEstimator = ..., reset: bool = ...,
+    accept_sparse: Literal[False] = ..., **accepted: Any,
+) -> np.ndarray: ...  # fmt: skip
+@overload
+def check_samples(
+    X: MatrixLike, name: str = ..., *, model: BaseEstimator = ..., reset: bool = ...,
+    accept_sparse: str | Sequence[str], **accepted: Any,
+) -> Matrix: ...  # fmt: skip
+def check_samples(
+    X: MatrixLike, name: str = "X", *, model: BaseEstimator = None, reset: bool = True,
+    accept_sparse: bool | str | Sequence[str] = False, **accepted: Any,
+) -> Matrix:  # fmt: skip
     """Return samples as `check_array` does, or as `validate_data` does for an estimator."""
     if model is not None and _is_checked(X, **accepted):
         return _with_features(model, X, reset)
@@ -42,19 +76,19 @@ def check_samples(
     if is_sparse(X) and X.format in ("csr", "csc"):
         X = in_shape(X, name)
     if model is None:
-        return check_array(X, input_name=name, **accepted)
-    return validate_data(model, X, reset=reset, **accepted)
+        return check_array(X, accept_sparse=accept_sparse, input_name=name, **accepted)
+    return validate_data(model, X, reset=reset, accept_sparse=accept_sparse, **accepted)
 
 
 def _is_checked(
-    X: Any, dtype: Any = None, accept_sparse: Any = False, order: str = "", **others: Any
-) -> bool:
+    X: MatrixLike, dtype: Any = None, order: str = "", **others: Any
+) -> TypeGuard[np.ndarray]:
     """Whether `check_array` would return samples as they are: finite, and as they are accepted."""
     as_it_is = order == "C" and np.float64 in (dtype if isinstance(dtype, list) else [dtype])
     return as_it_is and not others and are_finite(X) and X.ndim == 2 and X.flags.c_contiguous
 
 
-def are_finite(values: Any) -> bool:
+def are_finite(values: object) -> TypeGuard[np.ndarray]:
     """Whether values are an array of finite numbers in double precision, surely."""
     if type(values) is not np.ndarray or values.dtype != np.float64 or not values.size:
         return False
@@ -63,7 +97,7 @@ def are_finite(values: Any) -> bool:
         return bool(np.isfinite(values.sum()))
 
 
-def _with_features(model: BaseEstimator, X: np.ndarray, reset: bool) -> Any:
+def _with_features(model: BaseEstimator, X: np.ndarray, reset: bool) -> np.ndarray:
     """Let a model learn, or check, the features of an array."""
     n_features = X.shape[1]
     if reset:
@@ -77,7 +111,7 @@ def _with_features(model: BaseEstimator, X: np.ndarray, reset: bool) -> Any:
     return X
 
 
-def check_labels(y: Any, name: str = "y") -> np.ndarray:
+def check_labels(y: ArrayLike, name: str = "y") -> np.ndarray:
     """Return labels (n,), which are all strings or all numbers, and not missing."""
     labels = as_labels(y, name)
     if labels.dtype.kind == "f":
@@ -90,7 +124,7 @@ def check_labels(y: Any, name: str = "y") -> np.ndarray:
     return labels
 
 
-def as_labels(y: Any, name: str = "y", warn: bool = True) -> np.ndarray:
+def as_labels(y: ArrayLike, name: str = "y", warn: bool = True) -> np.ndarray:
     """Return labels (n,) of any kinds, as objects where they are of several; warn of a column."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUO":
         return y
@@ -110,24 +144,24 @@ def as_labels(y: Any, name: str = "y", warn: bool = True) -> np.ndarray:
         raise ValueError(str(error).replace("y should", f"{name} should")) from error
 
 
-def check_weights(weights: Any, n: int, name: str = "sample_weight") -> np.ndarray:
+def check_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -> np.ndarray:
     """Return weights >= 0 (n,), not all of them 0; one number, or None for 1, is that of all."""
     if weights is None:
         return np.ones(n)
     refuse_masked(weights, name)
-    weights = np.full(n, weights) if isinstance(weights, Number) else weights
-    weights = check_array(
-        weights, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name=name,
+    given = np.full(n, weights) if isinstance(weights, Number) else weights
+    found: np.ndarray = check_array(
+        given, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name=name,
         ensure_non_negative=True,
     )  # fmt: skip
-    if weights.shape != (n,):
-        raise ValueError(f"{name}.shape == {weights.shape}, expected {(n,)}!")
-    if not weights.any():
+    if found.shape != (n,):
+        raise ValueError(f"{name}.shape == {found.shape}, expected {(n,)}!")
+    if not found.any():
         raise ValueError(f"{name} must contain at least one non-zero number.")
-    return weights
+    return found
 
 
-def in_shape(X: Any, name: str) -> Any:
+def in_shape(X: sparse.csr_array, name: str) -> sparse.csr_array:
     """Return CSR or CSC without spare entries; refuse those that are outside of its shape."""
     # Compiled code would read and write outside of arrays.
     lines, across = X.shape if X.format == "csr" else X.shape[::-1]

@@ -4,6 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+
+def index_of(values: object) -> np.ndarray | None:
+    """Return the index of a frame of pandas, None for anything else."""
+    return values.index.to_numpy() if hasattr(values, "loc") and hasattr(values, "index") else None
+
 
 def in_order(values: Any, objects: list, name: str) -> Any:
     """Return what a dict, or a series or frame with the objects as its index, says of each."""

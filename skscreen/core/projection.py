@@ -1,8 +1,9 @@
 """Euclidean projection onto a box cut by one equality, in linear time."""
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen._compiled import core
 from skscreen.core.floats import EPS
@@ -12,8 +13,8 @@ _SMALLEST, _LARGEST = 1e-50, 1e50
 
 
 def project_box_equality(
-    point: Any, total: float, *, coefficients: Any = 1.0, lower: Any = 0.0, upper: Any = 1.0,
-    weights: Any = 1.0,
+    point: ArrayLike, total: float, *, coefficients: ArrayLike = 1.0, lower: ArrayLike = 0.0,
+    upper: ArrayLike = 1.0, weights: ArrayLike = 1.0,
 ) -> np.ndarray:  # fmt: skip
     """Project a point onto a box cut by one linear equality.
 
@@ -106,14 +107,14 @@ def _in_range(values: np.ndarray) -> np.ndarray:
     return (values >= _SMALLEST) & (values <= _LARGEST)
 
 
-def _numbers(name: str, value: Any) -> np.ndarray:
+def _numbers(name: str, value: ArrayLike) -> np.ndarray:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers: {error}.") from error
 
 
-def _spread(name: str, value: Any, shape: tuple) -> np.ndarray:
+def _spread(name: str, value: ArrayLike, shape: tuple) -> np.ndarray:
     value = _numbers(name, value)
     if value.shape not in ((), shape):
         raise ValueError(f"{name} must be a number or have shape {shape}, got {value.shape}.")

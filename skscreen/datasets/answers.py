@@ -1,10 +1,13 @@
 """Simulated answers about distances, as a person or a crowd would give them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from skscreen.answers.formats import check_format, in_format
@@ -16,9 +19,10 @@ _NOISE_MODELS = ("flips", "points", "distances")
 
 
 def make_triplets(
-    X: Any, n_triplets: Any = "all", *, queries: Any = None, landmarks: Any = None,
-    metric: str = "euclidean", noise: float = 0.0, noise_model: str = "flips", lapse: float = 0.0,
-    result_format: str = "list-order", random_state: int | np.random.RandomState | None = None,
+    X: ArrayLike, n_triplets: int | Literal["all"] = "all", *, queries: ArrayLike | None = None,
+    landmarks: ArrayLike | None = None, metric: str = "euclidean", noise: float = 0.0,
+    noise_model: str = "flips", lapse: float = 0.0, result_format: str = "list-order",
+    random_state: int | np.random.RandomState | None = None,
 ) -> tuple:  # fmt: skip
     """Simulate answers to the question which of two objects is nearer to a third.
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 
@@ -14,8 +14,9 @@ _COLUMNS = {2: ("word", "label"), 3: ("word", "pos", "label"), 4: ("word", "pos"
 
 
 def load_conll(
-    source: Any, *, columns: Sequence[str | None] | Mapping[str, int] | None = None,
-    comment: str | None = None, encoding: str = "utf-8",
+    source: str | os.PathLike | IO, *,
+    columns: Sequence[str | None] | Mapping[str, int] | None = None, comment: str | None = None,
+    encoding: str = "utf-8",
 ) -> tuple[list[list[dict[str, str]]], list[np.ndarray] | None]:  # fmt: skip
     r"""Read tagged sentences: a line for each word, an empty line after each sentence.
 
@@ -125,7 +126,7 @@ def _places(columns: Sequence[str | None] | Mapping[str, int]) -> dict[str, int]
     return places
 
 
-def _text(source: Any, encoding: str) -> str:
+def _text(source: str | os.PathLike | IO, encoding: str) -> str:
     """Return the text of a path, a file or the text itself."""
     if isinstance(source, str) and ("\n" in source or "\r" in source):
         return source

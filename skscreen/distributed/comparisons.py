@@ -184,7 +184,7 @@ def _(part: Comparisons) -> int:
 
 
 def rtlm_triplets(
-    X: Any, codes: np.ndarray, anchors: np.ndarray, n_neighbors: int, kind: type[Comparisons]
+    X: np.ndarray, codes: np.ndarray, anchors: np.ndarray, n_neighbors: int, kind: type[Comparisons]
 ) -> Comparisons:
     """Build a part, which keeps the rows of X that it needs and no others."""
     items = triplets_from_labels(X, codes, n_neighbors, anchors=anchors)

@@ -1,15 +1,18 @@
 """Linear support vector machines on rows that are spread over Dask workers."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import dask
 import dask.array as da
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.checks import refuse_masked
+from skscreen.core.checks import MatrixLike, refuse_masked
 from skscreen.core.sklearn_private import Interval, LinearClassifierMixin, StrOptions, fit_context
 from skscreen.distributed.linear_fit import problems_of, solve_rows, start_of
 from skscreen.distributed.parts import QUIET, connected
@@ -164,7 +167,10 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: da.Array | MatrixLike, y: da.Array | ArrayLike,
+        sample_weight: da.Array | ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Learn the classifier.
 
         Parameters
@@ -194,7 +200,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             solve_rows(self, data, problems, start)
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: da.Array | MatrixLike) -> Any:
         """Return <w, x> + b: positive for the second of two classes, or a column for each class.
 
         Parameters
@@ -213,7 +219,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             return self._by_blocks("decision_function", X, np.empty(0), drop_axis=1)
         return self._by_blocks("decision_function", X, np.empty((0, 0)), chunks=(n,))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: da.Array | MatrixLike) -> Any:
         """Return the class of each sample.
 
         Parameters
@@ -229,7 +235,10 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             return super().predict(X)
         return self._by_blocks("predict", X, self._in_memory().classes_[:0], drop_axis=1)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: da.Array | MatrixLike, y: da.Array | ArrayLike,
+        sample_weight: da.Array | ArrayLike | None = None,
+    ) -> float:  # fmt: skip
         """Return the accuracy, found block by block for dask collections.
 
         Parameters
@@ -310,11 +319,11 @@ def _in_chunks(name: str, values, chunks) -> da.Array:
     return values.rechunk(chunks)
 
 
-def _weights_of(values: Any, block_info: Any = None) -> np.ndarray:
+def _weights_of(values: ArrayLike, block_info: Any = None) -> np.ndarray:
     return check_weights(values, block_info[0]["chunk-location"][0])
 
 
-def _are_right(predicted: np.ndarray, truth: Any, block_info: Any = None) -> np.ndarray:
+def _are_right(predicted: np.ndarray, truth: ArrayLike, block_info: Any = None) -> np.ndarray:
     """Return which predictions of a block are right; refuse labels of another kind, or missing."""
     number = block_info[0]["chunk-location"][0]
     refuse_masked(truth, f"block {number} of y")

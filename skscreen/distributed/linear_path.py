@@ -1,13 +1,17 @@
 """Linear classifiers for several C, found in the same passes over rows on Dask workers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import dask
+import dask.array as da
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from skscreen.core.checks import MatrixLike
 from skscreen.distributed.linear import DistributedLinearSVC
 from skscreen.distributed.linear_fit import (
     attributes,
@@ -71,7 +75,8 @@ class DistributedSVCPath:
 
 
 def distributed_svc_path(
-    X: Any, y: Any, Cs: Sequence[float], *, sample_weight: Any = None, loss: str = "squared_hinge",
+    X: da.Array | MatrixLike, y: da.Array | ArrayLike, Cs: Sequence[float], *,
+    sample_weight: da.Array | ArrayLike | None = None, loss: str = "squared_hinge",
     fit_intercept: bool = True, intercept_scaling: float = 1.0, tol: float = 1e-4,
     max_iter: int | None = None, class_weight: dict | str | None = None, verbose: int = 0,
 ) -> DistributedSVCPath:  # fmt: skip

@@ -1,11 +1,16 @@
 """Mahalanobis metric learning with the triplets spread over Dask workers."""
 
+from __future__ import annotations
+
 from numbers import Integral
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
 import dask
+import dask.array as da
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import Interval, fit_context
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
@@ -144,7 +149,7 @@ class DistributedRTLM(ScreenedRTLM):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self, X: da.Array | MatrixLike, y: da.Array | ArrayLike) -> Self:  # type: ignore[override]
         """Learn the metric from labels.
 
         Parameters

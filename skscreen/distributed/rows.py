@@ -1,19 +1,30 @@
 """Labelled rows in blocks on Dask workers; the driver learns sizes, classes and sums only."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeGuard
 
 import dask
 import dask.array as da
 import numpy as np
 from dask.sizeof import sizeof
 from distributed import Client
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.core.checks import as_labels, check_labels, check_samples, refuse_masked
+from skscreen.core.checks import (
+    Matrix,
+    MatrixLike,
+    as_labels,
+    check_labels,
+    check_samples,
+    refuse_masked,
+)
 from skscreen.distributed.parts import Parts, sent, spread
 from skscreen.samples.labels import given_factors
 from skscreen.samples.rows import LARGEST, flat_rows, squared_norms
@@ -59,26 +70,25 @@ class LabelledRows:
 
 
 def read_rows(
-    client: Client, X: Any, y: Any, sample_weight: Any, class_weight: Any
-) -> LabelledRows:
+    client: Client, X: da.Array | MatrixLike, y: da.Array | ArrayLike,
+    sample_weight: da.Array | ArrayLike | None, class_weight: Mapping | str | None,
+) -> LabelledRows:  # fmt: skip
     """Bring rows X (n, d), labels y (n,) and weights (n,) or None together on workers."""
     names = column_names(X)
-    X, y = as_array(X), as_vector("y", y)
-    if sample_weight is not None:
-        sample_weight = as_vector("sample_weight", sample_weight)
+    given = None if sample_weight is None else as_vector("sample_weight", sample_weight)
     # All at once: they may have keys in common, which Dask must not be given twice in two forms.
-    X, y, sample_weight = dask.persist(X, y, sample_weight, scheduler=client)
-    n_features = X.shape[1]
-    chunks = client.compute(list(X.to_delayed().ravel()))
+    samples, truth, given = dask.persist(as_array(X), as_vector("y", y), given, scheduler=client)
+    n_features = samples.shape[1]
+    chunks = client.compute(list(samples.to_delayed().ravel()))
     rows = Parts(client, chunks).then(check_chunk, n_features, each=[range(len(chunks))])
     sizes = [n for n, _ in rows.map(attrgetter("shape"), name="n_rows")]
     if not sum(sizes):
         raise ValueError(f"X must have at least one row, got shape (0, {n_features}).")
-    labels = _beside("y", client, y, sizes)
+    labels = _beside("y", client, truth, sizes)
     weights: list = [None] * len(sizes)
     if sample_weight is not None:
-        given = _beside("sample_weight", client, sample_weight, sizes)
-        weights = given.then(check_weights, each=[range(len(sizes))]).futures
+        factors = _beside("sample_weight", client, given, sizes)
+        weights = factors.then(check_weights, each=[range(len(sizes))]).futures
     classes = _all_classes(labels.map(classes_of, each=[range(len(sizes))]))
     labelled = [rows.futures, labels.futures, weights]
     places = spread(client, rows.futures, sizes)
@@ -92,25 +102,25 @@ def read_rows(
     return LabelledRows(blocks, sum(sizes), classes, n_features, names)
 
 
-def is_frame(values: Any) -> bool:
+def is_frame(values: object) -> TypeGuard[Any]:
     """Whether values are a dask frame or series; dask.dataframe needs packages of its own."""
     # Of its type: a delayed value has any attribute.
     return hasattr(type(values), "to_dask_array")
 
 
-def is_collection(values: Any) -> bool:
+def is_collection(values: object) -> bool:
     """Whether values are a dask array, frame or series."""
     return isinstance(values, da.Array) or is_frame(values)
 
 
-def column_names(X: Any) -> np.ndarray | None:
+def column_names(X: da.Array | MatrixLike) -> np.ndarray | None:
     """Return the columns of a frame whose names are all strings."""
-    if not is_frame(X) or not all(isinstance(name, str) for name in X.columns):
-        return None
-    return np.array(X.columns, dtype=object)
+    if is_frame(X) and all(isinstance(name, str) for name in X.columns):
+        return np.array(X.columns, dtype=object)
+    return None
 
 
-def as_array(X: Any) -> da.Array:
+def as_array(X: da.Array | MatrixLike) -> da.Array:
     """Return a dask array of real numbers, in chunks of whole rows, of a dask array or frame."""
     if is_frame(X):
         if X.ndim != 2:
@@ -140,13 +150,12 @@ def as_array(X: Any) -> da.Array:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def as_vector(name: str, values: Any) -> da.Array | np.ndarray:
+def as_vector(name: str, values: da.Array | ArrayLike) -> da.Array | np.ndarray:
     """Return labels or weights as an array, on workers if they are there."""
     if is_frame(values):
-        if values.ndim == 1 and not isinstance(values.dtype, np.dtype):
-            # Strings, categories, integers with missing values.
-            values = values.astype(object)
-        values = values.to_dask_array()
+        # Others are strings, categories, integers with missing values.
+        plain = values.ndim != 1 or isinstance(values.dtype, np.dtype)
+        values = (values if plain else values.astype(object)).to_dask_array()
     if dask.is_dask_collection(values) and not isinstance(values, da.Array):
         raise TypeError(
             f"{name} must be an array, a dask array or series, got {type(values).__name__}. Make "
@@ -221,7 +230,7 @@ def holds_strings(values: np.ndarray) -> bool:
     return isinstance(values.ravel()[0], (str, bytes))
 
 
-def check_chunk(rows: Any, n_features: int, number: int) -> Any:
+def check_chunk(rows: MatrixLike, n_features: int, number: int) -> Any:
     """Return a chunk as floats, C-ordered or CSR; raise where an entry cannot be worked with."""
     name = f"block {number} of X"
     rows = check_samples(
@@ -248,7 +257,7 @@ def check_chunk(rows: Any, n_features: int, number: int) -> Any:
     return rows
 
 
-def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
+def check_length(values: ArrayLike, name: str, size: int, number: int) -> np.ndarray:
     """Return the values of a block as an array of its length."""
     refuse_masked(values, f"block {number} of {name}")
     values = np.asarray(values)
@@ -257,7 +266,7 @@ def check_length(values: Any, name: str, size: int, number: int) -> np.ndarray:
     return values
 
 
-def check_weights(values: Any, number: int) -> np.ndarray:
+def check_weights(values: ArrayLike, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
     # All of a block may be 0.
     values = check_array(
@@ -267,7 +276,7 @@ def check_weights(values: Any, number: int) -> np.ndarray:
     return np.require(values, requirements=["C", "A"])
 
 
-def classes_of(values: Any, number: int) -> np.ndarray:
+def classes_of(values: ArrayLike, number: int) -> np.ndarray:
     """Return the classes of a block; raise if labels are missing or of several kinds."""
     values = np.asarray(values)
     # Objects are those of a series that may have missing ones.
@@ -275,7 +284,9 @@ def classes_of(values: Any, number: int) -> np.ndarray:
     return np.unique(check_labels(values, f"block {number} of y"))
 
 
-def label(rows: Any, values: Any, weights: Any, classes: np.ndarray) -> Block:
+def label(
+    rows: Matrix, values: ArrayLike, weights: np.ndarray | None, classes: np.ndarray
+) -> Block:
     """Return a block whose labels are codes of classes."""
     codes = np.searchsorted(classes, np.asarray(values)).astype(np.int32)
     return Block(rows, codes, np.ones(len(codes)) if weights is None else weights)

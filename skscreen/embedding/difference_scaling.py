@@ -1,18 +1,21 @@
 """Perceptual scales from comparisons of differences, for objects in a known order."""
 
+from __future__ import annotations
+
 import warnings
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.answers.answers import Answers
+from skscreen.answers.answers import Answers, AnswersLike
 from skscreen.answers.given import Given, given_answers, places_of
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
@@ -209,7 +212,9 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: AnswersLike, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the scale.
 
         Parameters
@@ -256,7 +261,7 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: AnswersLike) -> np.ndarray:
         """Return whether answers agree with the scale: 1, -1, or 0 for a tie.
 
         Parameters
@@ -273,7 +278,9 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         given = self._given(X)
         return given.least(self._agree(given.answers))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: AnswersLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the share of answers that agree with the scale; ties do not.
 
         Parameters
@@ -289,7 +296,7 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         answers = counted(self._given(X, y), sample_weight)
         return float(np.average(self._agree(answers) > 0, weights=answers.weights))
 
-    def likelihood_ratio_test(self, larger: "DifferenceScaling") -> LikelihoodRatio:
+    def likelihood_ratio_test(self, larger: DifferenceScaling) -> LikelihoodRatio:
         """Test whether a model with more parameters fits the same answers better.
 
         Under this model, and with many answers, the difference of the deviances follows a
@@ -348,7 +355,7 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         return LikelihoodRatio(statistic, df, float(chi2.sf(statistic, df)))
 
     def bootstrap(
-        self, n_samples: int = 1000, *, groups: Any = None,
+        self, n_samples: int = 1000, *, groups: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> scale_checks.ScaleBootstrap:  # fmt: skip
         """Fit the scale to simulated answers, or to participants drawn with replacement.
@@ -418,7 +425,7 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scale_")
 
-    def _given(self, X: Any, y: Any = None) -> Given:
+    def _given(self, X: AnswersLike, y: ArrayLike | None = None) -> Given:
         """Return the answers that a method was given."""
         if self.model != "difference":
             return given_answers(X, y, kinds=("paired",), arrays=())

@@ -1,12 +1,15 @@
 """Ordinal embedding from answers about distances: the estimator."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -14,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 
+from skscreen.answers.answers import AnswersLike
 from skscreen.core.floats import LARGEST
 from skscreen.core.named import in_order
 from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
@@ -289,7 +293,8 @@ class OrdinalEmbedding(
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, X: Any, y: Any = None, init: Any = None, *, sample_weight: Any = None
+        self, X: AnswersLike, y: ArrayLike | None = None, init: ArrayLike | None = None, *,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Find the points.
 
@@ -323,7 +328,10 @@ class OrdinalEmbedding(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
 
-    def _fit(self, X: Any, y: Any, init: Any, sample_weight: Any) -> None:
+    def _fit(
+        self, X: AnswersLike, y: ArrayLike | None, init: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> None:  # fmt: skip
         """Find the points, without a word about what the answers say."""
         forget(self)
         given = given_to(self, X, y)
@@ -358,7 +366,7 @@ class OrdinalEmbedding(
         self.n_pieces_ = int(pieces(rows, n_objects).max()) + 1
         self._store(solution, problem, compared)
 
-    def _inits(self, init: Any, compared: np.ndarray) -> list[np.ndarray | None]:
+    def _inits(self, init: ArrayLike | None, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
             # Few points, or points on a line, get stuck on the wrong side of each other.
@@ -392,7 +400,7 @@ class OrdinalEmbedding(
         self.compared_, self.embedding_ = is_compared, embedding
 
 
-def fit_unjudged(model: OrdinalEmbedding, X: Any) -> OrdinalEmbedding:
+def fit_unjudged(model: OrdinalEmbedding, X: AnswersLike) -> OrdinalEmbedding:
     """Fit as a part of a search, which judges by itself what the answers say."""
     model._fit(X, None, None, None)
     return model

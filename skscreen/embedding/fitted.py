@@ -1,18 +1,23 @@
 """What is done with a fitted embedding: its methods, each a function of `tools/`."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.answers.answers import AnswersLike
 from skscreen.answers.given import Given, given_answers
-from skscreen.core.sklearn_private import wrap_data_with_container
+from skscreen.core.checks import TableLike
+from skscreen.core.sklearn_private import num_samples, wrap_data_with_container
 from skscreen.embedding.problem.answers import counted
 from skscreen.embedding.tools import bootstrap, feature_map, place, predict
 
 
-def given_to(model: BaseEstimator, X: Any, y: Any = None) -> Given:
+def given_to(model: BaseEstimator, X: AnswersLike, y: ArrayLike | None = None) -> Given:
     """Return the answers that a method of an embedding was given."""
     if model.loss == "oddoneout":
         return given_answers(X, y, kinds=("oddoneout",))
@@ -31,7 +36,7 @@ class FittedEmbedding(BaseEstimator):
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
-    def transform(self, X: Any = None) -> np.ndarray:
+    def transform(self, X: AnswersLike | None = None) -> np.ndarray:
         """Return the points of the objects.
 
         Parameters
@@ -47,10 +52,10 @@ class FittedEmbedding(BaseEstimator):
         check_is_fitted(self)
         if X is not None:
             # An array without what was answered will do.
-            given_to(self, X, np.zeros(len(X)) if self.loss == "oddoneout" else None)
+            given_to(self, X, np.zeros(num_samples(X)) if self.loss == "oddoneout" else None)
         return self._wrapped(self.embedding_.copy(), self.objects_)
 
-    def predict(self, X: Any, result_format: str | None = None) -> np.ndarray:
+    def predict(self, X: AnswersLike, result_format: str | None = None) -> np.ndarray:
         """Return whether each answer agrees with the points.
 
         Parameters
@@ -74,7 +79,9 @@ class FittedEmbedding(BaseEstimator):
         check_is_fitted(self)
         return predict.predict(self, given_to(self, X), result_format)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: AnswersLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the share of answers that agree with the points.
 
         Parameters
@@ -123,7 +130,9 @@ class FittedEmbedding(BaseEstimator):
         check_is_fitted(self)
         return predict.lower_bound(self, tol)
 
-    def place(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
+    def place(
+        self, X: AnswersLike, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
+    ) -> np.ndarray:
         """Find points for new objects from answers about them, without moving the known points.
 
         Minimises the objective of the fit over the new points, from several starts. The estimator
@@ -166,7 +175,7 @@ class FittedEmbedding(BaseEstimator):
         return self._wrapped(*place.place(self, counted(given_to(self, X, y), sample_weight)))
 
     def bootstrap(
-        self, n_samples: int = 100, *, groups: Any = None, n_jobs: int | None = None,
+        self, n_samples: int = 100, *, groups: ArrayLike | None = None, n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> bootstrap.Bootstrap:  # fmt: skip
         """Refit answers, or participants, drawn with replacement from those of the fit.
@@ -217,7 +226,7 @@ class FittedEmbedding(BaseEstimator):
         check_is_fitted(self)
         return bootstrap.bootstrap(self, n_samples, groups, n_jobs, random_state)
 
-    def fit_features(self, F: Any, *, alpha: float = 0.1, gamma: float | None = None) -> Self:
+    def fit_features(self, F: TableLike, *, alpha: float = 0.1, gamma: float | None = None) -> Self:
         """Learn a map from features of the objects to their points.
 
         Kernel ridge regression with the kernel exp(-gamma |f - f'|^2), for the objects that were
@@ -248,7 +257,7 @@ class FittedEmbedding(BaseEstimator):
         self._frame, self.feature_map_ = feature_map.learn_map(self, F, alpha, gamma)
         return self
 
-    def map_features(self, F: Any) -> np.ndarray:
+    def map_features(self, F: TableLike) -> np.ndarray:
         """Return points for new objects from their features.
 
         Parameters

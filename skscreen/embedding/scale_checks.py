@@ -1,11 +1,13 @@
 """How sure a perceptual scale is, and how well its model fits: both by simulated answers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -95,8 +97,9 @@ class GoodnessOfFit:
 
 
 def bootstrap(
-    model: BaseEstimator, n_samples: int, groups: Any, random_state: Any
-) -> ScaleBootstrap:
+    model: BaseEstimator, n_samples: int, groups: ArrayLike | None,
+    random_state: int | np.random.RandomState | None,
+) -> ScaleBootstrap:  # fmt: skip
     """Return scales of simulated answers, or of participants drawn with replacement."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
     needed = 8.0 * n_samples * model.scale_.size
@@ -122,7 +125,9 @@ def bootstrap(
     return ScaleBootstrap(scales / units[:, None], 1.0 / units)
 
 
-def goodness_of_fit(model: BaseEstimator, n_samples: int, random_state: Any) -> GoodnessOfFit:
+def goodness_of_fit(
+    model: BaseEstimator, n_samples: int, random_state: int | np.random.RandomState | None
+) -> GoodnessOfFit:
     """Compare the residuals of the answers with those of simulated ones."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
     judged, values = model.judgements_, model.coef_

@@ -1,7 +1,6 @@
 """What a user is told after a fit: that it did not converge, or that its answers are misread."""
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +15,9 @@ from skscreen.embedding.solvers.solve import EmbeddingSolution
 from skscreen.fitting.warning import warn_user
 
 
-def warn_at_chance(agree: np.ndarray, weights: Any, n_parameters: int, chance: float) -> bool:
+def warn_at_chance(
+    agree: np.ndarray, weights: np.ndarray | None, n_parameters: int, chance: float
+) -> bool:
     """Warn where a binomial test does not tell `agree`, (m,), from that of random answers."""
     if not len(agree):
         return False
@@ -120,7 +121,7 @@ def _rough_maps(
     return (X * (values > 0.0))[:, ::-1][:, :n_components], (X * (values < 0.0))[:, :n_components]
 
 
-def _equal_answers(count: int, weights: Any) -> float:
+def _equal_answers(count: int, weights: np.ndarray | None) -> float:
     """Return the number of answers of equal weight whose mean has the same variance."""
     if weights is None:
         return count

@@ -76,7 +76,7 @@ class Tasks:
         self._task = self._fit.subcontext(task_name=self._name)
         self._task.call_on_fit_task_begin(estimator=self._estimator)
 
-    def __exit__(self, kind: Any, *exc_info: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc_info: object) -> None:
         self.bar.__exit__(kind, *exc_info)
         if self._fit is not None and kind is None:
             if self._task is not None:

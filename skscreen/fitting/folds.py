@@ -1,5 +1,7 @@
 """Cross-validation over a grid of values, one path for each fold."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
-from skscreen.core.checks import as_labels
+from skscreen.core.checks import Folds, MatrixLike, as_labels
 from skscreen.core.sklearn_private import Interval, StrOptions, safe_split
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
@@ -52,7 +54,7 @@ def search_constraints(kind: type, grid: str, *dropped: str) -> dict:
     }
 
 
-def C_grid(Cs: Any) -> np.ndarray:
+def C_grid(Cs: int | ArrayLike) -> np.ndarray:
     """Return the values of C, ascending, that a parameter `Cs` means."""
     if isinstance(Cs, Integral):
         # For standardised data.
@@ -60,21 +62,25 @@ def C_grid(Cs: Any) -> np.ndarray:
     return positive_values("Cs", Cs, "a number of values, or a list")
 
 
-def split(cv: Any, X: Any, y: Any, codes: Any, groups: Any, classifier: bool = True) -> tuple:
+def split(
+    cv: Folds, X: MatrixLike, y: ArrayLike, codes: np.ndarray, groups: ArrayLike | None,
+    classifier: bool = True,
+) -> tuple:  # fmt: skip
     """Return X and y in a form that can be cut, and the training and validation rows of folds."""
-    X, y, groups = indexable(X, as_labels(y, warn=False), groups)
-    places = np.arange(len(y))
+    labels = as_labels(y, warn=False)
+    X, labels, groups = indexable(X, labels, groups)
+    places = np.arange(len(labels))
     # Turn masks into indices, which can also be written to.
     folds = [
         tuple(_rows(part, places) for part in parts)
-        for parts in check_cv(cv, codes, classifier=classifier).split(X, y, groups)
+        for parts in check_cv(cv, codes, classifier=classifier).split(X, labels, groups)
     ]
     if not folds:
         raise ValueError("cv must give folds, got none: an iterator can be used once only.")
     for k, (_, test) in enumerate(folds):
         if not test.size:
             raise ValueError(f"cv must give rows to validate on, got none in fold {k}.")
-    return X, y, folds
+    return X, labels, folds
 
 
 def _rows(part: ArrayLike, places: np.ndarray) -> np.ndarray:
@@ -96,7 +102,10 @@ def check_weights_of_folds(sample_weight: np.ndarray, splits: list) -> None:
             )
 
 
-def cut(model: BaseEstimator, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -> tuple:
+def cut(
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike, train: np.ndarray, test: np.ndarray,
+    sample_weight: np.ndarray | None,
+) -> tuple:  # fmt: skip
     """Return training samples, validation samples, and the weights of both."""
     weights = (None, None)
     if sample_weight is not None:
@@ -104,7 +113,7 @@ def cut(model: BaseEstimator, X: Any, y: Any, train: Any, test: Any, sample_weig
     return safe_split(model, X, y, train), safe_split(model, X, y, test, train), weights
 
 
-def model_of_folds(search: BaseEstimator, kind: type[Model], **fixed: Any) -> Model:
+def model_of_folds(search: BaseEstimator, kind: type[Model], **fixed: object) -> Model:
     """Return an estimator of a kind with the parameters that a search over folds shares with it."""
     names = set(kind().get_params()) & set(search.get_params(deep=False))
     names -= {"store", "n_jobs", "verbose", *fixed}
@@ -112,8 +121,9 @@ def model_of_folds(search: BaseEstimator, kind: type[Model], **fixed: Any) -> Mo
 
 
 def score_folds(
-    search: BaseEstimator, model: BaseEstimator, path: FoldPath, scorer: Callable, X: Any, y: Any,
-    splits: list, sample_weight: Any, tasks: Tasks, grid: dict[str, Sequence],
+    search: BaseEstimator, model: BaseEstimator, path: FoldPath, scorer: Callable, X: MatrixLike,
+    y: ArrayLike, splits: list, sample_weight: np.ndarray | None, tasks: Tasks,
+    grid: dict[str, Sequence],
 ) -> tuple[int, list, Any]:  # fmt: skip
     """Score all values on all folds; set what `GridSearchCV` has; return best index, failed, start.
 
@@ -211,7 +221,7 @@ def _results(
     return out | {"rank_test_score": ranks.astype(np.int32)}
 
 
-def as_best(search: BaseEstimator, kind: type[Model], **chosen: Any) -> Model:
+def as_best(search: BaseEstimator, kind: type[Model], **chosen: object) -> Model:
     """Return the refitted search as an estimator of the kind that it searches for."""
     out = model_of_folds(search, kind, **chosen)
     names = set(vars(search)) - set(search.get_params(deep=False))
@@ -231,8 +241,8 @@ def check_refit(search: BaseEstimator) -> None:
 
 
 def _score_fold(
-    path: FoldPath, scorer: Callable, model: BaseEstimator, X: Any, y: Any, train: Any, test: Any,
-    sample_weight: Any, keep: bool,
+    path: FoldPath, scorer: Callable, model: BaseEstimator, X: MatrixLike, y: ArrayLike,
+    train: np.ndarray, test: np.ndarray, sample_weight: np.ndarray | None, keep: bool,
 ) -> _Fold:  # fmt: skip
     """Follow the path of one fold."""
     training, (X_val, y_val), weights = cut(model, X, y, train, test, sample_weight)
@@ -258,7 +268,7 @@ def _score_fold(
             fold.starts.append(step.start)
 
 
-def _score(scorer: Callable, step: FoldResult, y: Any, weighted: dict) -> float:
+def _score(scorer: Callable, step: FoldResult, y: ArrayLike, weighted: dict) -> float:
     """Return the score of a fitted model."""
     try:
         score = scorer(step.model, step.X, y, **weighted)

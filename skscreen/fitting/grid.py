@@ -1,14 +1,15 @@
 """Checks of values of C or lambda."""
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 # Largest number of values of a grid; more would fill the memory.
 MOST_VALUES = 1_000_000
 
 
-def positive_values(name: str, values: Any, kind: str = "a non-empty list") -> np.ndarray:
+def positive_values(name: str, values: ArrayLike, kind: str = "a non-empty list") -> np.ndarray:
     """Return values in ascending order, each once; `kind` of positive numbers is asked for."""
     found = _ascending(values)
     if found.size == 0 or found[0] <= 0.0:
@@ -16,7 +17,7 @@ def positive_values(name: str, values: Any, kind: str = "a non-empty list") -> n
     return found
 
 
-def values_from_zero(name: str, values: Any) -> np.ndarray:
+def values_from_zero(name: str, values: ArrayLike) -> np.ndarray:
     """Return values >= 0 in ascending order, each once; see `positive_values`."""
     found = _ascending(values)
     if found.size == 0 or found[0] < 0.0:
@@ -26,7 +27,7 @@ def values_from_zero(name: str, values: Any) -> np.ndarray:
     return found
 
 
-def _ascending(values: Any) -> np.ndarray:
+def _ascending(values: ArrayLike) -> np.ndarray:
     """Return a list of finite numbers in ascending order; an empty array for anything else."""
     try:
         found = np.asarray(values)

@@ -166,7 +166,7 @@ def warn_unless_converged(
         )
 
 
-def clone_for(model: Model, **parameters: Any) -> Model:
+def clone_for(model: Model, **parameters: object) -> Model:
     """Return an estimator for one solution of a path, with the features that `model` has seen."""
     out = clone(model).set_params(**parameters)
     for name in ("n_features_in_", "feature_names_in_"):

@@ -267,7 +267,7 @@ def check_store(store: str | os.PathLike | Store | None) -> Store | None:
     raise TypeError(f"store must be None, a folder or a skscreen.Store, got {store!r}.")
 
 
-def content_key(*parts: Any) -> str:
+def content_key(*parts: object) -> str:
     """Return a name for a content: arrays, sparse matrices, numbers and names."""
     # The faster hash of the two in joblib.
     return joblib.hash(parts, hash_name="sha1")

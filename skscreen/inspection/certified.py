@@ -70,7 +70,7 @@ class CertifiedPathDisplay(FromResult, FromEstimator):
     name: str = "validation error"
 
     @classmethod
-    def read_result(cls, result: Any) -> Self:
+    def read_result(cls, result: object) -> Self:
         """Return the display of a `CertifiedC`."""
         if not hasattr(result, "bounds"):
             raise TypeError(

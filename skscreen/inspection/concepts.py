@@ -1,5 +1,7 @@
 """Figure of dimensions: the objects that have the most of each."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -168,7 +170,7 @@ class ConceptDisplay(Display):
             self.discs_ = _draw_discs(ax, disc, self.support)
 
 
-def _checked_dimensions(dimensions: Any, count: int) -> np.ndarray:
+def _checked_dimensions(dimensions: ArrayLike | None, count: int) -> np.ndarray:
     """Return the dimensions to show."""
     if not count:
         raise ValueError("estimator has no dimension to show: its embedding_ has no columns.")

@@ -1,5 +1,7 @@
 """Figure of an embedding: a map of its objects."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
@@ -244,7 +246,7 @@ def _in_rows(
     return points, reference, ellipses
 
 
-def _of_objects(values: Any, objects: list, label: str) -> Any:
+def _of_objects(values: ArrayLike | None, objects: list, label: str) -> Any:
     """Return an entry for each object."""
     values = in_order(values, objects, f"`{label}`")
     count = len(values) if isinstance(values, Sized) else "no"
@@ -256,14 +258,14 @@ def _of_objects(values: Any, objects: list, label: str) -> Any:
     )
 
 
-def _points_of(reference: Any) -> Any:
+def _points_of(reference: BaseEstimator | ArrayLike | None) -> Any:
     """Return the points of an embedding by the names of its objects; anything else as it is."""
-    if not hasattr(reference, "embedding_"):
+    if not isinstance(reference, BaseEstimator) or not hasattr(reference, "embedding_"):
         return reference
     return dict(zip(reference.objects_.tolist(), reference.embedding_, strict=True))
 
 
-def _checked_reference(reference: Any, width: int) -> np.ndarray:
+def _checked_reference(reference: ArrayLike | None, width: int) -> np.ndarray:
     """Return positions (n, width) of the same objects as finite numbers."""
     try:
         reference = np.asarray(reference, dtype=float)

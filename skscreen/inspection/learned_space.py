@@ -1,5 +1,7 @@
 """Figure of a learned metric: samples before and after the linear map."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 

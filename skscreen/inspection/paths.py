@@ -1,5 +1,7 @@
 """Figures of regularisation paths."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -176,7 +176,7 @@ def _label(axis: Any, values: Sequence, chosen: int, shift: float) -> None:
     axis.set_ticks(places + shift, [_text(values[int(place)]) for place in places])
 
 
-def _text(value: Any) -> str:
+def _text(value: str | float) -> str:
     if isinstance(value, str):
         return value
     return f"{value:.0f}" if 1e3 <= value < 1e6 else f"{value:.3g}"

@@ -1,5 +1,7 @@
 """How displays look: colours, axes, legends, and points by class."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +51,7 @@ def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
     return classes
 
 
-def written(name: Any) -> str:
+def written(name: object) -> str:
     """Return a name as matplotlib writes it: dollar signs that mark no formula are letters."""
     from matplotlib.mathtext import MathTextParser
 

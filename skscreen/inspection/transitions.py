@@ -1,5 +1,7 @@
 """Figure of the transition scores of a chain."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 

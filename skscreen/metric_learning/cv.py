@@ -1,18 +1,22 @@
 """Metric learning that chooses the strength of its regularisation by cross-validation."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import TableLike
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import HasMethods, fit_context, safe_indexing
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -180,7 +184,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
     @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any, *, groups: Any = None
+        self, X: TableLike, y: ArrayLike, *, groups: ArrayLike | None = None
     ) -> Self:
         """Choose the strength of the regularisation and learn the metric.
 
@@ -255,8 +259,8 @@ class ScreenedRTLMCV(ScreenedRTLM):
             self.best_estimator_ = as_best(self, ScreenedRTLM, **chosen)
 
     def screened(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, triplets: Any = None,
-        comparison_weight: Any = None,
+        self, X: TableLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        triplets: ArrayLike | None = None, comparison_weight: ArrayLike | None = None,
     ) -> TripletScreening:  # fmt: skip
         """Return what the metric of the final fit proves, see `ScreenedRTLM.screened`.
 

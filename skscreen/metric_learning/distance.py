@@ -1,9 +1,11 @@
 """Distances under a learned linear map."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -43,7 +45,7 @@ class MahalanobisMixin(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
 
-    def pair_distance(self, pairs: Any) -> np.ndarray:
+    def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
         """Return the learned distances of pairs of samples.
 
         Parameters
@@ -59,7 +61,7 @@ class MahalanobisMixin(BaseEstimator):
         differences = np.subtract(pairs[:, 0], pairs[:, 1], dtype=np.float64)
         return np.linalg.norm(differences @ self.components_.T, axis=1)
 
-    def pair_score(self, pairs: Any) -> np.ndarray:
+    def pair_score(self, pairs: ArrayLike) -> np.ndarray:
         """Return minus the learned distances: the greater, the more similar.
 
         Parameters
@@ -108,7 +110,9 @@ def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:
     return out
 
 
-def check_tuples(name: str, tuples: Any, size: int, n_features: int | None = None) -> np.ndarray:
+def check_tuples(
+    name: str, tuples: ArrayLike, size: int, n_features: int | None = None
+) -> np.ndarray:
     """Return tuples of vectors as an array (m, size, d); `name` is that of the argument."""
     tuples = check_samples(tuples, name, allow_nd=True, ensure_2d=False, dtype=FLOATS)
     d = n_features or (tuples.shape[2] if tuples.ndim == 3 else 0)

@@ -1,14 +1,17 @@
 """Mahalanobis metric learning from comparisons of distances: the estimator."""
 
+from __future__ import annotations
+
 import os
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.checks import check_samples
+from skscreen.core.checks import TableLike, check_samples
 from skscreen.core.sklearn_private import HasMethods, Interval, RealNotInt, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
@@ -260,9 +263,9 @@ class ScreenedRTLM(
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, X: Any, y: Any = None, *,
-        triplets: Any = None, quadruplets: Any = None, pairs: Any = None,
-        sample_weight: Any = None, comparison_weight: Any = None,
+        self, X: TableLike, y: ArrayLike | None = None, *, triplets: ArrayLike | None = None,
+        quadruplets: ArrayLike | None = None, pairs: tuple[ArrayLike, ...] | None = None,
+        sample_weight: ArrayLike | None = None, comparison_weight: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Learn the metric from labels, or from any lists of comparisons together.
 
@@ -300,8 +303,8 @@ class ScreenedRTLM(
         return self
 
     def screened(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, triplets: Any = None,
-        comparison_weight: Any = None,
+        self, X: TableLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        triplets: ArrayLike | None = None, comparison_weight: ArrayLike | None = None,
     ) -> TripletScreening:  # fmt: skip
         """Return the decisions that the metric proves at its own lambda, see `screen_triplets`.
 
@@ -325,7 +328,7 @@ class ScreenedRTLM(
         point = point_of(problem, metric_of(self.components_, self.diagonal))
         return screened_at(problem, lam, point, lam)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.
 
         Parameters

@@ -1,16 +1,17 @@
 """What the estimators of metric learning share: build a problem, solve it, set what was learned."""
 
+from __future__ import annotations
+
 import math
 import sys
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from skscreen.core.certificate import HISTORY, steps_table
-from skscreen.core.checks import check_samples
+from skscreen.core.checks import TableLike, check_samples
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.path import Model, clone_for, warn_unless_converged
 from skscreen.fitting.store import check_store, content_key
@@ -30,7 +31,7 @@ ADVICE = (
 )
 
 
-def checked_samples(model: BaseEstimator, X: Any, reset: bool = True) -> np.ndarray:
+def checked_samples(model: BaseEstimator, X: TableLike, reset: bool = True) -> np.ndarray:
     """Return samples (n, d), float64 or float32; `reset` sets what features the model has."""
     # Single precision stays as it is: its only copy in double precision is the centred one.
     # In C order, as the last digits of distances, by which equal ones are ordered, depend on it.

@@ -39,7 +39,7 @@ class Parameters:
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, model: BaseEstimator, **others: Any) -> Self:
+    def of(cls, model: BaseEstimator, **others: object) -> Self:
         """Return those of an estimator, some of them replaced by `others`."""
         known = model.get_params(deep=False) | others
         return cls(**{part.name: known[part.name] for part in fields(cls) if part.name in known})

@@ -1,16 +1,21 @@
 """The regularisation path of metric learning from triplets."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from skscreen.core.checks import TableLike
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import Interval, validate_params
 from skscreen.fitting.grid import positive_values
@@ -174,15 +179,18 @@ class RTLMPath(PathResult[ScreenedRTLM, Solution]):
     prefer_skip_nested_validation=False,
 )
 def rtlm_path(
-    X: Any, y: Any = None, lams: Any = None, *, ratio: float = 0.9, stop: float = 0.01,
-    n_lams: Any = None, ranges: bool = False, triplets: Any = None, quadruplets: Any = None,
-    pairs: Any = None, sample_weight: Any = None, comparison_weight: Any = None,
-    callbacks: Any = (), relative_lam: bool = True, n_neighbors: int = 5,
-    loss: str = "smoothed_hinge", width: float = 0.05, pull: float = 0.0, linear_term: Any = None,
+    X: TableLike, y: ArrayLike | None = None, lams: ArrayLike | None = None, *, ratio: float = 0.9,
+    stop: float = 0.01, n_lams: int | None = None, ranges: bool = False,
+    triplets: ArrayLike | None = None, quadruplets: ArrayLike | None = None,
+    pairs: tuple[ArrayLike, ...] | None = None, sample_weight: ArrayLike | None = None,
+    comparison_weight: ArrayLike | None = None, callbacks: Sequence[object] = (),
+    relative_lam: bool = True, n_neighbors: int = 5, loss: str = "smoothed_hinge",
+    width: float = 0.05, pull: float = 0.0, linear_term: ArrayLike | None = None,
     diagonal: bool = False, bound: str | Sequence[str] = ("gap",), rule: str | None = None,
     screening: bool = True, screen_every: int = 10, active_set: bool = True, tol: float = 1e-6,
-    max_iter: int | None = None, n_components: int | None = None, neighbors: Any = None,
-    unlabelled: Any = None, n_jobs: int | None = None, verbose: int = 0,
+    max_iter: int | None = None, n_components: int | None = None,
+    neighbors: sparse.csr_array | BaseEstimator | None = None, unlabelled: Hashable = None,
+    n_jobs: int | None = None, verbose: int = 0,
 ) -> RTLMPath:  # fmt: skip
     """Learn metrics along the regularisation path, each with a certificate.
 

@@ -1,9 +1,13 @@
 """Checks of class labels and of lists of comparisons."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -28,8 +32,8 @@ _ROWS = {
 
 
 def class_codes(
-    X: np.ndarray, y: Any, unlabelled: Any = None, used: np.ndarray | None = None
-) -> np.ndarray:
+    X: np.ndarray, y: ArrayLike | None, unlabelled: Hashable = None, used: np.ndarray | None = None
+) -> np.ndarray:  # fmt: skip
     """Classes as integers 0, 1, ..., and -1 for unlabelled samples and those not used (n,)."""
     if y is None:
         raise ValueError(
@@ -76,7 +80,7 @@ def _check_counts(classes: np.ndarray, counts: np.ndarray) -> None:
         )
 
 
-def _equal(y: np.ndarray, label: Any) -> np.ndarray:
+def _equal(y: np.ndarray, label: Hashable) -> np.ndarray:
     """Where labels are a given one; NaN and the like, which equal nothing, are all one."""
     if is_missing(label):
         return np.array([is_missing(one) for one in y.tolist()], dtype=bool)
@@ -85,7 +89,9 @@ def _equal(y: np.ndarray, label: Any) -> np.ndarray:
     return y == label
 
 
-def check_weights_in_range(weights: Any, n: int, name: str = "sample_weight") -> np.ndarray:
+def check_weights_in_range(
+    weights: ArrayLike | None, n: int, name: str = "sample_weight"
+) -> np.ndarray:
     """Return weights (n,), 0 or in the range of what can be computed with, and not all 0."""
     weights = check_weights(weights, n, name)
     _check_range(name, weights, "0 or ")
@@ -197,7 +203,7 @@ def _rows(name: str, rows: Any, size: int, n: int, supervision: Supervision) -> 
     return rows if supervision.checked else _check_rows(name, rows, size, n)
 
 
-def _check_rows(name: str, values: Any, n_columns: int, n_samples: int) -> np.ndarray:
+def _check_rows(name: str, values: ArrayLike, n_columns: int, n_samples: int) -> np.ndarray:
     """Rows of indices of samples that compare something, as int64."""
     width, what = _ROWS[n_columns]
     values = as_indices(values, name, n_columns)
@@ -218,7 +224,7 @@ def _check_rows(name: str, values: Any, n_columns: int, n_samples: int) -> np.nd
     return values
 
 
-def as_indices(values: Any, name: str, n_columns: int) -> np.ndarray:
+def as_indices(values: ArrayLike, name: str, n_columns: int) -> np.ndarray:
     """Return integers as int64, in any shape."""
     refuse_masked(values, name)
     try:
@@ -232,7 +238,7 @@ def as_indices(values: Any, name: str, n_columns: int) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def as_numbers(values: Any, name: str) -> np.ndarray:
+def as_numbers(values: ArrayLike | None, name: str) -> np.ndarray:
     """Return finite numbers in double precision, in any shape, also none."""
     refuse_masked(values, name)
     return check_array(
@@ -252,7 +258,7 @@ def same_pairs(rows: np.ndarray) -> np.ndarray:
     return (i == j) | (k == l) | ((i == k) & (j == l)) | ((i == l) & (j == k))
 
 
-def _check_bounds(name: str, values: Any, n_pairs: int) -> np.ndarray:
+def _check_bounds(name: str, values: ArrayLike | None, n_pairs: int) -> np.ndarray:
     """Bounds of squared distances, one for each pair."""
     if values is None and n_pairs == 0:
         return np.empty(0)

@@ -1,13 +1,16 @@
 """Base of the metric learners whose samples are tuples."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.checks import as_labels, check_samples, is_missing, refuse_masked
+from skscreen.core.checks import TableLike, as_labels, check_samples, is_missing, refuse_masked
 from skscreen.core.sklearn_private import check_feature_names
 from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget
@@ -58,7 +61,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         self.n_components = n_components
         self.verbose = verbose
 
-    def pair_distance(self, pairs: Any) -> np.ndarray:
+    def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
         """Return the learned distances of pairs of samples.
 
         Parameters
@@ -72,7 +75,7 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         check_is_fitted(self)
         return super().pair_distance(self._vectors("pairs", pairs, 2, self.n_features_in_))
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.
 
         Parameters
@@ -86,14 +89,15 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
             In the precision of X.
         """
         check_is_fitted(self)
-        if self.preprocessor_ is not None and np.ndim(X) == 1:
-            X = self._look_up("X", np.asarray(X))
+        given: Any = X
+        if self.preprocessor_ is not None and np.ndim(given) == 1:
+            given = self._look_up("X", np.asarray(X))
         elif hasattr(self, "feature_names_in_"):
             check_feature_names(self, X, reset=False)
-        X = check_samples(X, dtype=FLOATS)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
-        return mapped(X, self.components_)
+        rows = check_samples(given, dtype=FLOATS)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} features, got {rows.shape[1]}.")
+        return mapped(rows, self.components_)
 
     def __sklearn_tags__(self):
         """Declare samples that are tuples of vectors."""
@@ -104,14 +108,14 @@ class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, 
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _vectors(self, name: str, tuples: Any, size: int, n_features: int) -> np.ndarray:
+    def _vectors(self, name: str, tuples: ArrayLike, size: int, n_features: int) -> np.ndarray:
         """Return tuples of vectors (m, size, d), looked up where they are names."""
         if np.ndim(tuples) != 2:
             return check_tuples(name, tuples, size, n_features)
         names, rows = self._rows(name, tuples, size)
         return self._look_up(name, names)[rows]
 
-    def _rows(self, name: str, tuples: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    def _rows(self, name: str, tuples: ArrayLike, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the names that occur in tuples of names, and the tuples as indices of those."""
         if self.preprocessor_ is None:
             raise ValueError(
@@ -167,7 +171,7 @@ class ComparisonsClassifier(TuplesClassifier):
     _near: ClassVar[list[int]]
     _far: ClassVar[list[int]]
 
-    def predict(self, tuples: Any) -> np.ndarray:
+    def predict(self, tuples: ArrayLike) -> np.ndarray:
         """Return 1 if the first distance is smaller, and -1 if it is not, or if both are equal.
 
         Parameters
@@ -180,7 +184,7 @@ class ComparisonsClassifier(TuplesClassifier):
         """
         return np.where(self.decision_function(tuples) > 0.0, 1, -1)
 
-    def decision_function(self, tuples: Any) -> np.ndarray:
+    def decision_function(self, tuples: ArrayLike) -> np.ndarray:
         """Return the second learned distance minus the first.
 
         Parameters
@@ -196,7 +200,7 @@ class ComparisonsClassifier(TuplesClassifier):
         far, near = (self.pair_distance(tuples[:, two]) for two in (self._far, self._near))
         return far - near
 
-    def score(self, tuples: Any, y: Any = None) -> float:
+    def score(self, tuples: ArrayLike, y: ArrayLike | None = None) -> float:
         """Return the share of comparisons that agree with the metric; a tie does not.
 
         Parameters
@@ -213,7 +217,7 @@ class ComparisonsClassifier(TuplesClassifier):
         return float(np.mean(margins * check_answers(y, len(margins), self._name) > 0.0))
 
 
-def read_tuples(model: TuplesClassifier, tuples: Any) -> tuple[np.ndarray, np.ndarray]:
+def read_tuples(model: TuplesClassifier, tuples: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples that occur, and the tuples as rows of indices of them."""
     forget(model)
     given = model.preprocessor
@@ -253,7 +257,7 @@ def learn_metric(model: TuplesClassifier, X: np.ndarray, supervision: Supervisio
 
 
 def fit_comparisons(
-    model: ComparisonsClassifier, tuples: Any, y: Any, weights: Any
+    model: ComparisonsClassifier, tuples: ArrayLike, y: ArrayLike | None, weights: ArrayLike | None
 ) -> ComparisonsClassifier:
     """Learn from tuples, of which those with y = -1 are turned round."""
     X, rows = read_tuples(model, tuples)
@@ -274,7 +278,7 @@ def fit_comparisons(
     return model
 
 
-def check_answers(y: Any, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:
+def check_answers(y: ArrayLike | None, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:
     """Return labels of tuples: 1 and -1."""
     if y is None:
         return np.ones(n_tuples, dtype=int)

@@ -1,10 +1,13 @@
 """Metric learners whose samples are comparisons: pairs, triplets, quadruplets."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -138,8 +141,9 @@ class RTLMPairsClassifier(TuplesClassifier):
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, pairs: Any, y: Any, calibration_params: Any = None, sample_weight: Any = None
-    ) -> Self:
+        self, pairs: ArrayLike, y: ArrayLike, calibration_params: Mapping | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Learn the metric, then a threshold on the same pairs.
 
         Parameters
@@ -182,7 +186,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         self.threshold_ = best_threshold(distances, y == 1, **calibration)
         return self
 
-    def decision_function(self, pairs: Any) -> np.ndarray:
+    def decision_function(self, pairs: ArrayLike) -> np.ndarray:
         """Return minus the learned distances: the greater, the more similar.
 
         Parameters
@@ -195,7 +199,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         """
         return self.pair_score(pairs)
 
-    def predict(self, pairs: Any) -> np.ndarray:
+    def predict(self, pairs: ArrayLike) -> np.ndarray:
         """Return 1 for pairs that are at most `threshold_` apart, -1 for the others.
 
         Parameters
@@ -208,7 +212,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         """
         return np.where(-self.decision_function(pairs) <= self.threshold_, 1, -1)
 
-    def score(self, pairs: Any, y: Any) -> float:
+    def score(self, pairs: ArrayLike, y: ArrayLike) -> float:
         """Return the area under the ROC curve of the distances, which needs no threshold.
 
         Parameters
@@ -242,7 +246,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         return self
 
     def calibrate_threshold(
-        self, pairs_valid: Any, y_valid: Any, strategy: str = "accuracy",
+        self, pairs_valid: ArrayLike, y_valid: ArrayLike, strategy: str = "accuracy",
         min_rate: float | None = None, beta: float = 1.0,
     ) -> Self:  # fmt: skip
         """Choose the threshold on labelled pairs, preferably other pairs than those of `fit`.
@@ -350,7 +354,10 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, triplets: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, triplets: ArrayLike, y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Learn the metric.
 
         Parameters
@@ -419,7 +426,10 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, quadruplets: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, quadruplets: ArrayLike, y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Learn the metric.
 
         Parameters

@@ -1,14 +1,18 @@
 """Measures of embeddings: against answers, and against another embedding."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial import procrustes
+from sklearn.base import BaseEstimator
 
-from skscreen.answers.answers import Answers
+from skscreen.answers.answers import Answers, AnswersLike
 from skscreen.answers.given import given_answers, places_of
 from skscreen.core.checks import check_samples
-from skscreen.core.named import in_order
+from skscreen.core.named import in_order, index_of
 from skscreen.embedding.problem.answers import counted, group_codes, quadruplets
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.scale import sides_of
@@ -35,7 +39,8 @@ class NoiseCeiling(NamedTuple):
 
 
 def triplet_error(
-    embedding: Any, X: Any, y: Any = None, sample_weight: Any = None
+    embedding: BaseEstimator | ArrayLike, X: AnswersLike, y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:  # fmt: skip
     """Return the share of answers that are wrong in an embedding.
 
@@ -58,7 +63,7 @@ def triplet_error(
     ValueError, TypeError
         For invalid arguments; the message names the argument.
     """
-    names = embedding.index.to_numpy() if hasattr(embedding, "loc") else None
+    names = index_of(embedding)
     # NaN is a point that no answer is right for.
     embedding = check_samples(
         embedding, "embedding", dtype=np.float64, order="C", ensure_all_finite=False
@@ -91,8 +96,8 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def noise_ceiling(
-    X: Any, y: Any = None, *, oddoneout: bool = False, sample_weight: Any = None,
-    groups: Any = None,
+    X: AnswersLike, y: ArrayLike | None = None, *, oddoneout: bool = False,
+    sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None,
 ) -> NoiseCeiling:  # fmt: skip
     """Return how well answers can be predicted at best, from questions answered several times.
 
@@ -141,7 +146,7 @@ def noise_ceiling(
     return ceiling_of(read_votes(X, y, oddoneout, sample_weight, groups))
 
 
-def procrustes_distance(X: Any, Y: Any) -> float:
+def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     """Return the distance of two embeddings after shifting, scaling, rotating and reflecting.
 
     Parameters
@@ -160,17 +165,18 @@ def procrustes_distance(X: Any, Y: Any) -> float:
     ValueError, TypeError
         For invalid arguments, or if all points of one are the same; the message names the argument.
     """
-    Y = in_order(Y, X.index.tolist(), "Y") if hasattr(X, "loc") and hasattr(Y, "loc") else Y
-    X, Y = check_samples(X, dtype=np.float64), check_samples(Y, "Y", dtype=np.float64)
-    if X.shape != Y.shape:
-        raise ValueError(f"X and Y must have the same shape, got {X.shape} and {Y.shape}.")
-    for name, points in (("X", X), ("Y", Y)):
+    names = None if index_of(Y) is None else index_of(X)
+    Y = Y if names is None else in_order(Y, names.tolist(), "Y")
+    one, other = check_samples(X, dtype=np.float64), check_samples(Y, "Y", dtype=np.float64)
+    if one.shape != other.shape:
+        raise ValueError(f"X and Y must have the same shape, got {one.shape} and {other.shape}.")
+    for name, points in (("X", one), ("Y", other)):
         if not 0.0 < np.ptp(points, axis=0).max() < np.inf:
             raise ValueError(f"{name} must have two different points, at a finite distance.")
     # Shifting and scaling do not change the result, and avoid overflow.
-    X, Y = (points - points[0] for points in (X, Y))
-    X, Y = (points / np.abs(points).max() for points in (X, Y))
-    return float(procrustes(X - X.mean(axis=0), Y - Y.mean(axis=0))[2])
+    one, other = (points - points[0] for points in (one, other))
+    one, other = (points / np.abs(points).max() for points in (one, other))
+    return float(procrustes(one - one.mean(axis=0), other - other.mean(axis=0))[2])
 
 
 class Votes(NamedTuple):
@@ -228,7 +234,10 @@ def ceiling_of(votes: Votes) -> NoiseCeiling:
     )
 
 
-def read_votes(X: Any, y: Any, oddoneout: bool, sample_weight: Any, groups: Any) -> Votes:
+def read_votes(
+    X: AnswersLike, y: ArrayLike | None, oddoneout: bool, sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+) -> Votes:  # fmt: skip
     """Return who answered which question how."""
     kinds = ("triplets", "quadruplets", "oddoneout", "paired")
     given = given_answers(X, y, kinds=kinds, arrays=("oddoneout",) if oddoneout else ("triplets",))

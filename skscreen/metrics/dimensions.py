@@ -1,8 +1,11 @@
 """Dimensions of one embedding beside those of another."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skscreen.concepts.matching import match
@@ -29,7 +32,7 @@ class DimensionMatch(NamedTuple):
         return f"DimensionMatch({len(r)} of {len(self.partners)} dimensions have a partner{median})"
 
 
-def match_dimensions(A: Any, B: Any) -> DimensionMatch:
+def match_dimensions(A: ArrayLike, B: ArrayLike) -> DimensionMatch:
     """Match the dimensions of two embeddings of the same objects one to one.
 
     The partners are those with the largest sum of correlations (linear assignment), so that no
@@ -62,14 +65,15 @@ def match_dimensions(A: Any, B: Any) -> DimensionMatch:
     >>> found.correlations.round(3)
     array([1., 1.])
     """
-    A, B = (
+    first, second = (
         check_array(
             X, dtype=np.float64, input_name=name, ensure_min_features=0, ensure_min_samples=2
         )
         for X, name in ((A, "A"), (B, "B"))
     )
-    if len(A) != len(B):
+    if len(first) != len(second):
         raise ValueError(
-            f"A and B must have a row for each of the same objects, got {len(A)} and {len(B)} rows."
+            "A and B must have a row for each of the same objects, got "
+            f"{len(first)} and {len(second)} rows."
         )
-    return DimensionMatch(*match(A, B))
+    return DimensionMatch(*match(first, second))

@@ -1,16 +1,20 @@
 """Measures of labelled sequences."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from skscreen.sequence.labels import label_pairs
 from skscreen.sequence.spans import count_spans
 
 
-def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
+def sequence_accuracy(y_true: Iterable[ArrayLike], y_pred: Iterable[ArrayLike]) -> float:
     """Return the share of sequences with all labels right.
 
     Parameters
@@ -32,8 +36,9 @@ def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
 
 
 def span_f1(
-    y_true: Any, y_pred: Any, *, scheme: str | None = None, average: str | None = "micro"
-) -> Any:
+    y_true: Iterable[ArrayLike], y_pred: Iterable[ArrayLike], *, scheme: str | None = None,
+    average: str | None = "micro",
+) -> Any:  # fmt: skip
     """Return the F1 score of labelled spans, as of named entities or chunks.
 
     A span counts as found if its type and its first and last positions are right. F1 is 2 right /
@@ -81,8 +86,8 @@ def span_f1(
 
 
 def span_report(
-    y_true: Any, y_pred: Any, *, scheme: str | None = None, digits: int = 2,
-    output_dict: bool = False,
+    y_true: Iterable[ArrayLike], y_pred: Iterable[ArrayLike], *, scheme: str | None = None,
+    digits: int = 2, output_dict: bool = False,
 ) -> str | dict[str, dict[str, float]]:  # fmt: skip
     """Return a table of precision, recall and F1 of labelled spans by type, and their averages.
 

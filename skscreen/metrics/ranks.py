@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_scalar
@@ -13,8 +13,11 @@ from skscreen.fitting.warning import warn_user
 # nearest first, is relevant, (n, n_ranks).
 Ranked = tuple[np.ndarray, np.ndarray]
 
+# A number of ranks; "r", as many as are relevant; or None, all.
+Ranks: TypeAlias = int | Literal["r"] | None
 
-def precision(ranked: Iterable[Ranked], k: Any) -> float:
+
+def precision(ranked: Iterable[Ranked], k: int | Literal["r"]) -> float:
     """Return the mean share of the first k ranks that is relevant; of R ranks if k is "r"."""
     return _mean(hits.sum(axis=1) / (n if k == "r" else k) for n, hits in ranked)
 
@@ -29,7 +32,7 @@ def any_hit(ranked: Iterable[Ranked]) -> float:
     return _mean(np.asarray(hits.any(axis=1)) for _, hits in ranked)
 
 
-def average_precision(ranked: Iterable[Ranked], k: Any) -> float:
+def average_precision(ranked: Iterable[Ranked], k: Ranks) -> float:
     """Return the mean over queries of the average precision of their first k ranks."""
     most = np.inf if k is None or k == "r" else k
     averages = []
@@ -44,7 +47,7 @@ def _mean(each: Iterable[np.ndarray]) -> float:
     return float(np.mean(np.concatenate(list(each))))
 
 
-def check_k(k: Any, *others: Any) -> None:
+def check_k(k: Ranks, *others: str | None) -> None:
     """Refuse what is no number of ranks, nor one of some `others`."""
     if isinstance(k, str) and k not in others:
         raise ValueError(f"k must be a number of ranks, or one of {others}, got {k!r}.")
@@ -52,13 +55,13 @@ def check_k(k: Any, *others: Any) -> None:
         check_scalar(k, "k", Integral)
 
 
-def check_most(k: Any, n_items: int) -> None:
+def check_most(k: Ranks, n_items: int) -> None:
     """Refuse a number of ranks that is not from 1 to that of items."""
     if isinstance(k, Integral) and not 1 <= int(k) <= n_items:
         raise ValueError(f"k must be from 1 to {n_items}, the number of items, got {k}.")
 
 
-def cut(n_relevant: np.ndarray, hits: np.ndarray, k: Any) -> Ranked:
+def cut(n_relevant: np.ndarray, hits: np.ndarray, k: Ranks) -> Ranked:
     """Return the first k ranks; with "r" those beyond R are no hits."""
     if k == "r":
         hits = hits[:, : n_relevant.max()]

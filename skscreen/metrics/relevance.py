@@ -1,13 +1,17 @@
 """Measures of retrieval by a matrix of distances; see `retrieval` for embedded samples."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from skscreen.core.checks import check_samples
 from skscreen.metrics.ranks import (
     Ranked,
+    Ranks,
     any_hit,
     average_precision,
     check_k,
@@ -19,7 +23,7 @@ from skscreen.metrics.ranks import (
 )
 
 
-def precision_at_k_of(relevant: Any, distances: Any, k: int | Literal["r"]) -> float:
+def precision_at_k_of(relevant: ArrayLike, distances: ArrayLike, k: int | Literal["r"]) -> float:
     """Return the share of relevant items among the k nearest by given distances, over queries.
 
     See `precision_at_k` for embedded samples with labels.
@@ -56,7 +60,7 @@ def precision_at_k_of(relevant: Any, distances: Any, k: int | Literal["r"]) -> f
     return precision([_ranked(relevant, distances, k)], k)
 
 
-def recall_at_k_of(relevant: Any, distances: Any, k: int) -> float:
+def recall_at_k_of(relevant: ArrayLike, distances: ArrayLike, k: int) -> float:
     """Return the share of the relevant items among the k nearest by given distances, over queries.
 
     See `recall_at_k` for embedded samples with labels.
@@ -81,7 +85,7 @@ def recall_at_k_of(relevant: Any, distances: Any, k: int) -> float:
     return recall([_ranked(relevant, distances, k)])
 
 
-def cmc_at_k_of(relevant: Any, distances: Any, k: int) -> float:
+def cmc_at_k_of(relevant: ArrayLike, distances: ArrayLike, k: int) -> float:
     """Return the share of queries with a relevant item among the k nearest by given distances.
 
     See `cmc_at_k` for embedded samples with labels.
@@ -107,7 +111,7 @@ def cmc_at_k_of(relevant: Any, distances: Any, k: int) -> float:
 
 
 def mean_average_precision_of(
-    relevant: Any, distances: Any, *, k: int | Literal["r"] | None = None
+    relevant: ArrayLike, distances: ArrayLike, *, k: Ranks = None
 ) -> float:
     """Return the mean over queries of the average precision of rankings by given distances.
 
@@ -133,7 +137,7 @@ def mean_average_precision_of(
     return average_precision([_ranked(relevant, distances, k)], k)
 
 
-def _ranked(relevant: Any, distances: Any, k: Any) -> Ranked:
+def _ranked(relevant: ArrayLike, distances: ArrayLike, k: Ranks) -> Ranked:
     """Return the first k ranks of queries that have a relevant item."""
     relevant = check_samples(relevant, "relevant", dtype=None)
     if relevant.dtype.kind not in "biufO" or not np.isin(relevant, (0, 1)).all():

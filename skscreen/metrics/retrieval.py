@@ -1,15 +1,19 @@
 """Measures of retrieval by embedded samples with labels; see `relevance` for matrices."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from skscreen.core.checks import as_labels, check_labels, check_samples
 from skscreen.core.floats import EPS
 from skscreen.metrics.ranks import (
     Ranked,
+    Ranks,
     any_hit,
     average_precision,
     check_k,
@@ -22,8 +26,9 @@ from skscreen.metrics.ranks import (
 
 
 def precision_at_k(
-    Z: Any, labels: Any, k: int | Literal["r"], *, gallery: Any = None, junk: Any = None
-) -> float:
+    Z: ArrayLike, labels: ArrayLike, k: int | Literal["r"], *,
+    gallery: tuple[ArrayLike, ArrayLike] | None = None, junk: ArrayLike | None = None,
+) -> float:  # fmt: skip
     """Return the share of relevant samples among the k nearest, averaged over queries.
 
     Each sample is a query, and the others are ranked by their Euclidean distances to it; those with
@@ -77,7 +82,10 @@ def precision_at_k(
     return precision(_rankings(Z, labels, k, gallery, junk), k)
 
 
-def recall_at_k(Z: Any, labels: Any, k: int, *, gallery: Any = None, junk: Any = None) -> float:
+def recall_at_k(
+    Z: ArrayLike, labels: ArrayLike, k: int, *, gallery: tuple[ArrayLike, ArrayLike] | None = None,
+    junk: ArrayLike | None = None,
+) -> float:  # fmt: skip
     """Return the share of the relevant samples that is among the k nearest, averaged over queries.
 
     See `cmc_at_k` for the share of queries with at least one hit, which is called Recall@k in deep
@@ -103,7 +111,10 @@ def recall_at_k(Z: Any, labels: Any, k: int, *, gallery: Any = None, junk: Any =
     return recall(_rankings(Z, labels, k, gallery, junk))
 
 
-def cmc_at_k(Z: Any, labels: Any, k: int, *, gallery: Any = None, junk: Any = None) -> float:
+def cmc_at_k(
+    Z: ArrayLike, labels: ArrayLike, k: int, *, gallery: tuple[ArrayLike, ArrayLike] | None = None,
+    junk: ArrayLike | None = None,
+) -> float:  # fmt: skip
     """Return the share of queries with a relevant sample among their k nearest.
 
     This is the cumulative match characteristic of re-identification and face recognition at rank k,
@@ -143,8 +154,8 @@ def cmc_at_k(Z: Any, labels: Any, k: int, *, gallery: Any = None, junk: Any = No
 
 
 def mean_average_precision(
-    Z: Any, labels: Any, *, k: int | Literal["r"] | None = None, gallery: Any = None,
-    junk: Any = None,
+    Z: ArrayLike, labels: ArrayLike, *, k: Ranks = None,
+    gallery: tuple[ArrayLike, ArrayLike] | None = None, junk: ArrayLike | None = None,
 ) -> float:  # fmt: skip
     """Return the mean over queries of the average precision of their rankings.
 
@@ -178,7 +189,10 @@ def mean_average_precision(
     return average_precision(_rankings(Z, labels, k, gallery, junk), k)
 
 
-def _rankings(Z: Any, labels: Any, k: Any, gallery: Any, junk: Any) -> Iterator[Ranked]:
+def _rankings(
+    Z: ArrayLike, labels: ArrayLike, k: Ranks, gallery: tuple[ArrayLike, ArrayLike] | None,
+    junk: ArrayLike | None,
+) -> Iterator[Ranked]:  # fmt: skip
     """Yield the first k ranks of queries in blocks; all if k is None, each its R if "r"."""
     Z, labels = _embedded(Z, labels, "Z", "labels")
     items, others = Z, labels
@@ -224,7 +238,9 @@ def queries_at_once(n_items: int) -> int:
     return max(1, 2**22 // n_items)
 
 
-def _embedded(Z: Any, labels: Any, name: str, labels_name: str) -> tuple[np.ndarray, np.ndarray]:
+def _embedded(
+    Z: ArrayLike, labels: ArrayLike, name: str, labels_name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Check embedded samples (n, d) and labels (n,)."""
     Z, labels = check_samples(Z, name, dtype=np.float64), check_labels(labels, labels_name)
     check_consistent_length(Z, labels)

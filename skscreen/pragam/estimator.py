@@ -1,5 +1,7 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
+from __future__ import annotations
+
 import os
 from functools import partial
 from numbers import Integral, Real
@@ -7,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -14,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skscreen.core.certificate import HISTORY
-from skscreen.core.checks import check_labels, check_samples
+from skscreen.core.checks import Matrix, MatrixLike, check_labels, check_samples
 from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -197,7 +200,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the classifier.
 
         Parameters
@@ -235,7 +238,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         _set(self, C, problems, X.shape[0], fits)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, or a column for each class.
 
         Parameters
@@ -263,7 +266,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
 
 def _solve(
-    model: PragamSVC, C: float, problems: OneVsRest, rows: Any, starts: list[Start | None]
+    model: PragamSVC, C: float, problems: OneVsRest, rows: Matrix, starts: list[Start | None]
 ) -> list[Certified]:
     """Solve the problem of each class, of the rows of positive weight."""
     n_problems, fits, solver = problems.n_problems, [], _solver(model)

@@ -1,10 +1,13 @@
 """Base of the sequence labellers: reading data, prediction and score."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar, compute_class_weight
@@ -20,7 +23,7 @@ from skscreen.pragam.iterates import Certified, Watch
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LARGEST
 from skscreen.sequence.chains import ONE, Chains
-from skscreen.sequence.data import Sequences, as_sequences, read_samples
+from skscreen.sequence.data import Sequences, SequencesLike, as_sequences, read_samples
 from skscreen.sequence.labels import check_kinds, check_lengths, labels_of_positions
 from skscreen.sequence.loops import best_labels, expectations
 
@@ -28,7 +31,7 @@ from skscreen.sequence.loops import best_labels, expectations
 class ChainClassifier(CallbackSupportMixin, BaseEstimator):
     """Prediction and score; a subclass has `C`, learns `transition_`, defines `stacked_scores`."""
 
-    def predict(self, X: Any) -> list[np.ndarray]:
+    def predict(self, X: SequencesLike) -> list[np.ndarray]:
         """Return the labels with the largest score for each sequence (Viterbi).
 
         Parameters
@@ -54,7 +57,9 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         # last digits of sums with other positions.
         return U - U.max(axis=1, keepdims=True)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: SequencesLike, y: Iterable[ArrayLike], sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the share of labels that are right.
 
         Parameters
@@ -99,8 +104,9 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
 
 
 def begin_fit(
-    model: ChainClassifier, X: Any, y: Any, sample_weight: Any
-) -> tuple[Sequences, np.ndarray, np.ndarray]:
+    model: ChainClassifier, X: SequencesLike, y: Iterable[ArrayLike],
+    sample_weight: ArrayLike | None,
+) -> tuple[Sequences, np.ndarray, np.ndarray]:  # fmt: skip
     """Validate the data; return sequences of positive weight, codes of labels, and weights."""
     forget(model)
     sequences = read_samples(model, X, reset=True)
@@ -146,7 +152,7 @@ def solve_chains(
 class MarginalsMixin(ChainClassifier):
     """Probabilities of labels, for labellings with probabilities proportional to exp(score)."""
 
-    def predict_marginals(self, X: Any, *, as_frame: bool = False) -> list:
+    def predict_marginals(self, X: SequencesLike, *, as_frame: bool = False) -> list:
         """Return the probabilities of the labels at each position, given the whole sequence.
 
         Parameters
@@ -172,7 +178,9 @@ class MarginalsMixin(ChainClassifier):
     # The name that pipelines pass on.
     predict_proba = predict_marginals
 
-    def labelling_probability(self, X: Any, y: Any, *, log: bool = False) -> np.ndarray:
+    def labelling_probability(
+        self, X: SequencesLike, y: Iterable[ArrayLike], *, log: bool = False
+    ) -> np.ndarray:
         """Return the probability that each sequence has certain labels, at all positions or some.
 
         Parameters
@@ -267,7 +275,7 @@ class LinearChain(ChainClassifier):
         U[first[1:] - 1] += self.end_
         return U
 
-    def state_features(self, n: int = 10, feature_names: Any = None) -> Any:
+    def state_features(self, n: int = 10, feature_names: ArrayLike | None = None) -> Any:
         """Return the strongest features of each label.
 
         Parameters
@@ -304,7 +312,9 @@ class LinearChain(ChainClassifier):
         })  # fmt: skip
 
 
-def linear_chains(model: LinearChain, X: Any, y: Any, sample_weight: Any) -> Chains:
+def linear_chains(
+    model: LinearChain, X: SequencesLike, y: Iterable[ArrayLike], sample_weight: ArrayLike | None
+) -> Chains:
     """Validate the data of a fit and return its problem, with rows that are not weighted yet."""
     class_weight = model.class_weight
     sequences, codes, weights = begin_fit(model, X, y, sample_weight)

@@ -1,6 +1,11 @@
 """Conditional random fields on chains: the estimator."""
 
-from typing import Any, Self
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+from numpy.typing import ArrayLike
 
 from skscreen.core.sklearn_private import fit_context
 from skscreen.core.threads import blas_threads_for
@@ -12,6 +17,7 @@ from skscreen.sequence.base import (
     linear_chains,
     solve_chains,
 )
+from skscreen.sequence.data import SequencesLike
 from skscreen.sequence.likelihood import LogLoss, WeightedLogLoss
 from skscreen.sequence.solvers.lbfgs import minimise
 
@@ -122,7 +128,9 @@ class ChainCRF(MarginalsMixin, LinearChain):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: SequencesLike, y: Iterable[ArrayLike], sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the weights.
 
         Parameters

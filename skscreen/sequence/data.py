@@ -1,18 +1,31 @@
 """Sequences of unequal lengths, checked and stacked."""
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite
 
-from skscreen.core.checks import check_samples, in_shape, is_sparse, refuse_masked
+from skscreen.core.checks import (
+    Matrix,
+    MatrixLike,
+    check_samples,
+    in_shape,
+    is_sparse,
+    refuse_masked,
+)
 from skscreen.samples.rows import LARGEST
+
+# For each sequence samples (length, n_features), or items: dicts or lists of features.
+SequencesLike: TypeAlias = Iterable[MatrixLike | Iterable]
 
 
 class ByPosition(list):
@@ -42,12 +55,12 @@ class Sequences:
         """Return the part of each sequence."""
         return ByPosition(np.split(values, self.first[1:-1]) if self.first.size > 1 else [])
 
-    def take(self, index: np.ndarray) -> "Sequences":
+    def take(self, index: np.ndarray) -> Sequences:
         """Return some of the sequences."""
         lengths = np.diff(self.first)[index]
         return Sequences(self.X[self.positions(index)], starts_of(lengths))
 
-    def without_empty_columns(self) -> tuple["Sequences", np.ndarray | None]:
+    def without_empty_columns(self) -> tuple[Sequences, np.ndarray | None]:
         """Return them with the columns that have entries, if few, and these columns, (n_kept,)."""
         # Of a million hashed features a text has some thousands: vectors of all take most time.
         if not is_sparse(self.X):
@@ -63,7 +76,7 @@ class Sequences:
         """Return the positions of some of the sequences."""
         return np.concatenate([np.arange(self.first[c], self.first[c + 1]) for c in index])
 
-    def with_constants(self, intercept: bool, ends: bool) -> "Sequences":
+    def with_constants(self, intercept: bool, ends: bool) -> Sequences:
         """Return them with features that are one everywhere, and one at either end."""
         columns = [np.ones(self.X.shape[0])] if intercept else []
         if ends:
@@ -86,7 +99,7 @@ class Sequences:
         return self.X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int64)
 
 
-def as_sequences(values: Any, name: str) -> list:
+def as_sequences(values: Iterable, name: str) -> list:
     """Return a list of sequences, each of which has a length; iterators are read."""
     try:
         parts = list(values)
@@ -105,16 +118,16 @@ def as_sequences(values: Any, name: str) -> list:
     return parts
 
 
-def _has_length(part: Any) -> bool:
+def _has_length(part: object) -> bool:
     return part.shape != () if hasattr(part, "shape") else hasattr(part, "__len__")
 
 
-def length_of(part: Any) -> int:
+def length_of(part: Sequence | Matrix) -> int:
     """Return the number of positions of a sequence."""
     return part.shape[0] if hasattr(part, "shape") else len(part)
 
 
-def starts_of(lengths: Any) -> np.ndarray:
+def starts_of(lengths: ArrayLike) -> np.ndarray:
     """Return where parts of these lengths begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
@@ -174,12 +187,12 @@ def _frame(frames: list, name: str) -> Any:
     return nw.concat(frames).to_native()
 
 
-def is_csr(X: Any) -> bool:
+def is_csr(X: object) -> bool:
     """Whether X is sparse, and by rows."""
     return is_sparse(X) and X.format == "csr"
 
 
-def read_samples(model: BaseEstimator, X: Any, reset: bool) -> Sequences:
+def read_samples(model: BaseEstimator, X: SequencesLike, reset: bool) -> Sequences:
     """Return sequences of matrices (length, n_features) as one, dense or CSR, of an estimator."""
     parts = as_sequences(X, "X")
     first = starts_of([length_of(part) for part in parts])
@@ -203,7 +216,7 @@ def read_samples(model: BaseEstimator, X: Any, reset: bool) -> Sequences:
     return Sequences(rows, first)
 
 
-def _is_as_fitted(model: BaseEstimator, rows: Any) -> bool:
+def _is_as_fitted(model: BaseEstimator, rows: Matrix) -> bool:
     """Whether rows are a matrix of double precision of the width of the fit, without names."""
     plain = isinstance(rows, np.ndarray) or is_csr(rows)
     return (

@@ -59,7 +59,7 @@ def _add_plain(
     return True
 
 
-def features_of(item: Any, separator: str) -> Iterator[tuple[str, Any]]:
+def features_of(item: object, separator: str) -> Iterator[tuple[str, Any]]:
     """Yield the names of the features of an item, and their values: numbers or strings."""
     if isinstance(item, Mapping):
         for name, value in item.items():
@@ -96,14 +96,14 @@ def _features(name: str, value: Any, separator: str) -> Iterator[tuple[str, Any]
         raise _wrong({name: value})
 
 
-def _wrong(item: Any) -> ValueError:
+def _wrong(item: object) -> ValueError:
     return ValueError(
         "X must hold dicts of features, whose values are numbers, strings, or lists or dicts of "
         f"them, or lists of strings, got {item!r:.80}."
     )
 
 
-def _string(value: Any) -> str:
+def _string(value: object) -> str:
     if not isinstance(value, str | bytes):
         raise _wrong([value])
     return _text(value)
@@ -116,7 +116,7 @@ def _number(name: str, value: Any) -> float:
         raise ValueError(f"X must hold numbers of double precision, got {name}={value}.") from error
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bytes):
         try:
             return value.decode()

@@ -1,9 +1,13 @@
 """Kernel sequence labelling: the estimator."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
@@ -13,7 +17,7 @@ from skscreen.samples.kernels.kernel import KERNELS, Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
 from skscreen.sequence.base import MarginalsMixin, begin_fit, solve_chains
 from skscreen.sequence.chains import Chains
-from skscreen.sequence.data import Sequences
+from skscreen.sequence.data import Sequences, SequencesLike
 from skscreen.sequence.likelihood import KernelFactor, LogLoss
 from skscreen.sequence.solvers.lbfgs import minimise
 
@@ -132,7 +136,9 @@ class KernelChainClassifier(MarginalsMixin):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: SequencesLike, y: Iterable[ArrayLike], sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the coefficients.
 
         Parameters

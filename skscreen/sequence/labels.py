@@ -1,17 +1,19 @@
 """Labels of sequences, checked to be of one kind."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 
 from skscreen.core.checks import check_labels
 from skscreen.sequence.data import as_sequences, length_of, starts_of
 
 
-def labels_of_positions(y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+def labels_of_positions(y: Iterable[ArrayLike], lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the labels of all positions of sequences of these lengths."""
     parts = as_sequences(y, "y")
     check_lengths(parts, lengths, "y")
@@ -21,7 +23,9 @@ def labels_of_positions(y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarr
     return labels
 
 
-def label_pairs(y_true: Any, y_pred: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def label_pairs(
+    y_true: Iterable[ArrayLike], y_pred: Iterable[ArrayLike]
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return true and predicted labels of each sequence, which are of one kind."""
     parts = as_sequences(y_true, "y_true")
     if not parts:

@@ -1,8 +1,11 @@
 """Max-margin Markov chains: the estimator and its solvers by name."""
 
-from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Self
+
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skscreen.core.sklearn_private import StrOptions, fit_context
@@ -12,6 +15,7 @@ from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.iterates import Iterate, follow
 from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve_chains
 from skscreen.sequence.chains import Chains
+from skscreen.sequence.data import SequencesLike
 from skscreen.sequence.solvers.auto import automatic
 from skscreen.sequence.solvers.entropic_gap import entropic_gap
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
@@ -176,7 +180,9 @@ class MaxMarginChain(LinearChain):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: SequencesLike, y: Iterable[ArrayLike], sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the weights.
 
         Parameters

@@ -1,10 +1,13 @@
 """Labelled spans in tags, as named entities and chunks are written, and how many are found."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skscreen.fitting.warning import warn_user
@@ -69,7 +72,9 @@ class SpanCounts:
         return self.right, self.found, self.true
 
 
-def count_spans(y_true: Any, y_pred: Any, scheme: str | None) -> SpanCounts:
+def count_spans(
+    y_true: Iterable[ArrayLike], y_pred: Iterable[ArrayLike], scheme: str | None
+) -> SpanCounts:
     """Compare the spans of true and predicted tags."""
     if scheme is not None and scheme not in SCHEMES:
         raise ValueError(f"scheme must be None or one of {', '.join(SCHEMES)}, got {scheme!r}.")

@@ -1,10 +1,13 @@
 """Transformers of scikit-learn, applied to the positions of sequences."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
@@ -12,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.checks import is_frame, is_sparse
 from skscreen.core.sklearn_private import HasMethods, fit_context
-from skscreen.sequence.data import as_sequences, length_of, stack, starts_of
+from skscreen.sequence.data import SequencesLike, as_sequences, length_of, stack, starts_of
 from skscreen.sequence.items import plain_items, rows_of
 from skscreen.sequence.labels import labels_of_positions
 
@@ -74,7 +77,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         self.transformer = transformer
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: SequencesLike, y: Iterable[ArrayLike] | None = None) -> Self:
         """Fit the transformer to all positions.
 
         Parameters
@@ -94,7 +97,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X: Any, y: Any = None) -> list:
+    def fit_transform(self, X: SequencesLike, y: Iterable[ArrayLike] | None = None) -> list:
         """Fit the transformer to all positions, and return the transformed sequences.
 
         Parameters
@@ -114,7 +117,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
             out = self.transformer_.fit(positions, *labels).transform(positions)
         return _split(out, first)
 
-    def transform(self, X: Any) -> list:
+    def transform(self, X: SequencesLike) -> list:
         """Return the transformed sequences.
 
         Parameters
@@ -139,7 +142,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
             return _split(rows if len(steps) == 1 else transformer[1:].transform(rows), first)
         return _split(transformer.transform(_taken(positions, transformer)), first)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the features that the transformer makes.
 
         Parameters
@@ -175,7 +178,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         return positions, labels, starts_of(lengths)
 
 
-def _taken(positions: Any, transformer: Any) -> Any:
+def _taken(positions: Any, transformer: BaseEstimator) -> Any:
     """Return positions as a transformer takes them: for one that takes dicts, as such."""
     separator = _separator(transformer)
     return positions if separator is None else plain_items(positions, separator)

@@ -1,11 +1,13 @@
 """How well fits with several penalties predict trials that they did not learn from."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, check_cv
 
@@ -15,6 +17,7 @@ from skscreen.concepts.reading import Reading
 from skscreen.concepts.solver import level_start, solve
 from skscreen.concepts.threads import in_threads
 from skscreen.concepts.tools.choices import is_right, log_kept, similarities
+from skscreen.core.checks import Folds
 
 # Share of the trials that is held out where there are no folds.
 HELD_OUT = 0.1
@@ -32,7 +35,7 @@ class HeldOut:
     converged: bool
 
 
-def splits_of(cv: Any, n_trials: int, groups: Any, seed: int) -> list[Split]:
+def splits_of(cv: Folds, n_trials: int, groups: ArrayLike | None, seed: int) -> list[Split]:
     """Return which trials are learned from and predicted, in each fold."""
     if cv is None:
         kind = ShuffleSplit if groups is None else GroupShuffleSplit

@@ -1,10 +1,13 @@
 """Refits to resampled trials or participants."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
@@ -48,7 +51,7 @@ class ConceptBootstrap(NamedTuple):
 def resample(
     model: BaseEstimator,
     n_samples: int,
-    groups: Any,
+    groups: ArrayLike | None,
     n_jobs: int | None,
     random_state: np.random.RandomState,
 ) -> ConceptBootstrap:
@@ -92,16 +95,16 @@ def resample(
     return ConceptBootstrap(embeddings, r, _spread(embeddings))
 
 
-def codes_of(groups: Any, answers: Answers, n_trials: int) -> np.ndarray:
+def codes_of(groups: ArrayLike | None, answers: Answers, n_trials: int) -> np.ndarray:
     """Return the number of the group of each row of answers, that of its trial without groups."""
     if groups is None:
         return np.unique(answers.trials, return_inverse=True)[1]
-    groups = column_or_1d(groups)
-    if len(groups) != n_trials:
+    given = column_or_1d(groups)
+    if len(given) != n_trials:
         raise ValueError(
-            f"groups must have one entry for each of the {n_trials} trials, got {len(groups)}."
+            f"groups must have one entry for each of the {n_trials} trials, got {len(given)}."
         )
-    codes = np.unique(groups[answers.trials], return_inverse=True)[1]
+    codes = np.unique(given[answers.trials], return_inverse=True)[1]
     if codes.max() == 0:
         raise ValueError("groups must name at least two participants, got one.")
     return codes

@@ -1,16 +1,18 @@
 """The answers of a fit: those that count, and the objects that they compare."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from skscreen.answers.answers import Answers
 from skscreen.answers.given import Given
 
 
-def counted(given: Given, sample_weight: Any) -> Answers:
+def counted(given: Given, sample_weight: ArrayLike | None) -> Answers:
     """Return the answers of positive weight, with their weights."""
     answers, weights = given.answers, given.weights(sample_weight)
     if weights is None or weights is answers.weights:
@@ -61,7 +63,7 @@ def all_connected(rows: np.ndarray, n_objects: int) -> bool:
     return False
 
 
-def group_codes(groups: Any, n_trials: int) -> np.ndarray:
+def group_codes(groups: ArrayLike | None, n_trials: int) -> np.ndarray:
     """Return a code from 0 on for the group of each trial, of shape (n_trials,)."""
     values = np.asarray(groups)
     if values.shape != (n_trials,):

@@ -7,7 +7,6 @@ and projected. Where the ridge is free, a tenth of the answers, kept out of the 
 from collections.abc import Callable
 from dataclasses import replace
 from math import nan
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,9 @@ def _choose_ridge(
     return best[1], best[2], passes
 
 
-def _are_noisy(problem: EmbeddingProblem, X: np.ndarray, rows: np.ndarray, weights: Any) -> bool:
+def _are_noisy(
+    problem: EmbeddingProblem, X: np.ndarray, rows: np.ndarray, weights: np.ndarray | None
+) -> bool:
     """Whether more of some answers are wrong than without noise."""
     return wrong_share(X, rows, weights, problem.loss) > 0.04
 

@@ -22,7 +22,6 @@ programs via low-rank factorization. Mathematical Programming 95, 329-357.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -35,8 +34,9 @@ from skscreen.embedding.solvers.state import Progress, Settings
 
 
 def convex(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: Any = None
-) -> Iterator[Progress]:
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings,
+    rng: np.random.Generator | None = None,
+) -> Iterator[Progress]:  # fmt: skip
     """Minimise over points in as many dimensions as it takes; X gets the longest principal axes."""
     # A descent stops at a tenth of the tolerance; if more dimensions do not help, at a tenth of
     # that, and so on down to rounding errors.

@@ -10,7 +10,6 @@ S. Agarwal et al. (2007). Generalized non-metric multidimensional scaling. AISTA
 
 from collections.abc import Callable, Iterator
 from math import ceil, nan
-from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,9 @@ def steps_for(problem: EmbeddingProblem, per_object: float) -> int:
 
 
 def descend(
-    problem: EmbeddingProblem, X: np.ndarray, rows: Any, n_steps: int, first: float, parts: int = 5
-) -> Iterator[Progress]:
+    problem: EmbeddingProblem, X: np.ndarray, rows: np.ndarray, n_steps: int, first: float,
+    parts: int = 5,
+) -> Iterator[Progress]:  # fmt: skip
     """Step along single answers, ever shorter; the end is converged where the steps settled."""
     # The loss is reported after each of the parts.
     terms, start = problem.terms, X.copy()
@@ -78,8 +78,9 @@ def batch(
 
 
 def gram_descent(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: Any = None
-) -> Iterator[Progress]:
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings,
+    rng: np.random.Generator | None = None,
+) -> Iterator[Progress]:  # fmt: skip
     """Minimise F by projected gradients from G = X X^T; X gets the longest axes of G."""
     (n, p), terms, ridge = X.shape, problem.terms, problem.reg / problem.n_objects
 

@@ -7,7 +7,6 @@ may be in a valley of its own, far out: it tries the places of others.
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from skscreen.embedding.solvers.state import Progress, Settings
 
 
 def lbfgs(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: Any = None,
-    passes: float = 0.0,
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings,
+    rng: np.random.Generator | None = None, passes: float = 0.0,
 ) -> Iterator[Progress]:  # fmt: skip
     """Minimise F from X, after so many passes; nothing in it is random."""
     # Compiled: at 100 objects an evaluation takes a tenth of a millisecond.

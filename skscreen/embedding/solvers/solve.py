@@ -1,13 +1,15 @@
 """Solve an ordinal embedding problem: choice of the solver, and restarts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
 
 from skscreen.core import certificate
 from skscreen.core.checks import check_samples
@@ -85,7 +87,7 @@ def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | Non
     check_memory(needed, what, "Use a smaller n_components, n_objects or n_jobs.")
 
 
-def check_inits(init: Any, n_objects: int, n_components: int) -> list[np.ndarray]:
+def check_inits(init: ArrayLike, n_objects: int, n_components: int) -> list[np.ndarray]:
     """Return centred starts, or raise where `init` has not the right shape or size."""
     init = check_samples(init, "init", dtype=np.float64, allow_nd=True)
     inits = init if init.ndim == 3 else init[None]

@@ -1,11 +1,15 @@
 """Uncertainty of the points of an embedding, by refits to resampled answers."""
 
+from __future__ import annotations
+
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy.linalg import orthogonal_procrustes
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 
@@ -52,7 +56,7 @@ class Sample(NamedTuple):
 
 @validate_params({"n_jobs": N_JOBS}, prefer_skip_nested_validation=False)
 def bootstrap(
-    model: Any, n_samples: int, groups: Any, n_jobs: int | None,
+    model: BaseEstimator, n_samples: int, groups: ArrayLike | None, n_jobs: int | None,
     random_state: int | np.random.RandomState | None,
 ) -> Bootstrap:  # fmt: skip
     """Return embeddings of resampled answers of a model."""
@@ -69,8 +73,9 @@ def bootstrap(
 
 
 def draw_sample(
-    model: Any, n_samples: int, groups: Any, n_jobs: int | None, random_state: np.random.RandomState
-) -> Sample:
+    model: BaseEstimator, n_samples: int, groups: ArrayLike | None, n_jobs: int | None,
+    random_state: np.random.RandomState,
+) -> Sample:  # fmt: skip
     """Refit resampled answers, and draw the objects with few answers."""
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
     answers = model.answers_

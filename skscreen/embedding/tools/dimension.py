@@ -1,20 +1,22 @@
 """How many dimensions answers support: cross-validated accuracy, and tests of its rises."""
 
+from __future__ import annotations
+
 import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
-from skscreen.answers.answers import Answers
+from skscreen.answers.answers import Answers, AnswersLike
 from skscreen.core.sklearn_private import validate_params
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.estimator import OrdinalEmbedding, fit_unjudged
@@ -60,10 +62,10 @@ class DimensionTest:
 
 @validate_params({"n_jobs": N_JOBS}, prefer_skip_nested_validation=False)
 def embedding_dimension_test(
-    X: Any, dimensions: Sequence[int] = (1, 2, 3, 4, 5), cv: int = 10, alpha: float = 0.05, *,
-    y: Any = None, sample_weight: Any = None, groups: Any = None,
-    estimator: OrdinalEmbedding | None = None, n_repeats: int = 1, n_jobs: int | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    X: AnswersLike, dimensions: Sequence[int] = (1, 2, 3, 4, 5), cv: int = 10, alpha: float = 0.05,
+    *, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None, estimator: OrdinalEmbedding | None = None, n_repeats: int = 1,
+    n_jobs: int | None = None, random_state: int | np.random.RandomState | None = None,
 ) -> DimensionTest:  # fmt: skip
     """Test how many dimensions answers about distances support.
 
@@ -195,7 +197,9 @@ def _checked_dimensions(dimensions) -> np.ndarray:
     return np.array(values)
 
 
-def _folds(n_trials: int, codes: np.ndarray | None, cv: int, n_repeats: int, rng: Any) -> list:
+def _folds(
+    n_trials: int, codes: np.ndarray | None, cv: int, n_repeats: int, rng: np.random.Generator
+) -> list:
     """Trials to fit and to test, single ones or those of whole groups."""
     if codes is None:
         folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng)

@@ -1,14 +1,16 @@
 """A map from features of objects to the points of an embedding."""
 
+from __future__ import annotations
+
 from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_scalar
 
-from skscreen.core.checks import check_samples
+from skscreen.core.checks import TableLike, check_samples
 from skscreen.core.floats import SQUARABLE
 from skscreen.core.memory import check_kernel_memory
 from skscreen.core.named import in_order
@@ -19,35 +21,35 @@ _MATRICES = 4
 
 
 def learn_map(
-    model: BaseEstimator, F: Any, alpha: float, gamma: float | None
-) -> tuple["FeatureMap", KernelRidge]:
+    model: BaseEstimator, F: TableLike, alpha: float, gamma: float | None
+) -> tuple[FeatureMap, KernelRidge]:
     """Return how features are scaled, and their regression on the points of a model."""
     check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
-    F = in_order(F, model.objects_.tolist(), "F")
-    frame = FeatureMap().fit(F, model.compared_)
-    F = frame.transform(F)[model.compared_]
-    check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
-    spread = 2.0 * F.var(axis=0).sum()
+    features = in_order(F, model.objects_.tolist(), "F")
+    frame = FeatureMap().fit(features, model.compared_)
+    rows = frame.transform(features)[model.compared_]
+    check_kernel_memory(len(rows), len(rows), _MATRICES, "Use fewer rows of F.")
+    spread = 2.0 * rows.var(axis=0).sum()
     if gamma is not None:
         check_scalar(gamma, "gamma", Real, min_val=0)
         gamma = min(float(gamma) * frame.size_ * frame.size_, SQUARABLE)
     else:
         gamma = 1.0 / spread if spread > 0.0 else 1.0
     ridge = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
-    return frame, ridge.fit(F, model.embedding_[model.compared_])
+    return frame, ridge.fit(rows, model.embedding_[model.compared_])
 
 
-def mapped(frame: "FeatureMap", ridge: KernelRidge, F: Any) -> np.ndarray:
+def mapped(frame: FeatureMap, ridge: KernelRidge, F: TableLike) -> np.ndarray:
     """Return points for features."""
-    F = frame.transform(F)
-    check_kernel_memory(len(F), len(ridge.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
-    return ridge.predict(F)
+    rows = frame.transform(F)
+    check_kernel_memory(len(rows), len(ridge.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
+    return ridge.predict(rows)
 
 
 class FeatureMap(BaseEstimator):
     """Mean, size and names of features: products of rows are accurate near the origin only."""
 
-    def fit(self, F: Any, rows: np.ndarray) -> Self:
+    def fit(self, F: TableLike, rows: np.ndarray) -> Self:
         """Take middle and size of the rows where `rows` is True."""
         values = self._check(F)
         if len(values) != len(rows):
@@ -60,7 +62,7 @@ class FeatureMap(BaseEstimator):
         self.size_ = float(np.abs(values - self.middle_).max()) or 1.0
         return self
 
-    def transform(self, F: Any) -> np.ndarray:
+    def transform(self, F: TableLike) -> np.ndarray:
         """Return the features around the origin, of size 1."""
         values, width = self._check(F), self.middle_.size
         if values.shape[1] != width:

@@ -1,7 +1,6 @@
 """What the points of an embedding say about answers, and how much better others could be."""
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,7 +17,7 @@ from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
 
 
-def predict(model: BaseEstimator, given: Given, result_format: Any) -> np.ndarray:
+def predict(model: BaseEstimator, given: Given, result_format: str | None) -> np.ndarray:
     """Return whether trials agree with the points of a model, or its answers in a format."""
     answers = given.answers
     agree = agreement(model, answers)

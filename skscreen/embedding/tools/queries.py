@@ -1,9 +1,12 @@
 """Choice of the triplets to ask next."""
 
+from __future__ import annotations
+
+from collections.abc import Sized
 from numbers import Integral
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -13,8 +16,9 @@ from skscreen.fitting.warning import warn_user
 
 
 def next_queries(
-    model: BaseEstimator, n: int, *, candidates: Any = None, heads: Any = None,
-    repeats: bool = False, random_state: int | np.random.RandomState | None = None,
+    model: BaseEstimator, n: int, *, candidates: ArrayLike | None = None,
+    heads: ArrayLike | None = None, repeats: bool = False,
+    random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Draw triplets to ask next, about objects that were not compared before.
 
@@ -95,7 +99,10 @@ def _new_first(pool: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int) ->
     return np.concatenate([order[new], order[~new]])
 
 
-def _pool(model: BaseEstimator, n: int, candidates: Any, heads: Any, rng: Any) -> np.ndarray:
+def _pool(
+    model: BaseEstimator, n: int, candidates: ArrayLike | None, heads: ArrayLike | None,
+    rng: np.random.RandomState,
+) -> np.ndarray:  # fmt: skip
     """Different questions, by positions."""
     n_objects, everything = len(model.objects_), False
     chosen = None if heads is None else _places(model, heads, "heads", 1)
@@ -120,9 +127,9 @@ def _pool(model: BaseEstimator, n: int, candidates: Any, heads: Any, rng: Any) -
     return np.unique(rows[(i != j) & (i != k) & (j != k)], axis=0)
 
 
-def _places(model: BaseEstimator, names: Any, argument: str, ndim: int) -> np.ndarray:
+def _places(model: BaseEstimator, names: ArrayLike, argument: str, ndim: int) -> np.ndarray:
     """Return the places of objects of the fit, given by name."""
-    if isinstance(names, str) or not hasattr(names, "__len__") or not len(names):
+    if isinstance(names, str) or not isinstance(names, Sized) or not len(names):
         raise ValueError(f"{argument} must be a list of objects of the fit, got {names!r}.")
     values = np.asarray(names, dtype=object)
     if values.ndim != ndim:

@@ -1,27 +1,32 @@
 """Pictures of objects."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.core.named import in_order
 
 
-def read_images(images: Any, objects: list, shown: Iterable[int]) -> dict[int, np.ndarray]:
+def read_images(
+    images: str | PathLike | Sequence | None, objects: list, shown: Iterable[int]
+) -> dict[int, np.ndarray]:
     """Return pictures of the objects at some places, from a folder, files or arrays."""
     shown = list(shown)
     if isinstance(images, (str, PathLike)):
         files = _files(Path(images), [objects[k] for k in shown])
         return {k: _picture(file, k) for k, file in zip(shown, files, strict=True)}
-    images = in_order(images, objects, "`images`")
-    images = list(images) if hasattr(images, "loc") else images
-    if not isinstance(images, Sequence | np.ndarray) or len(images) != len(objects):
-        count = len(images) if hasattr(images, "__len__") else "no"
+    several: Any = in_order(images, objects, "`images`")
+    several = list(several) if hasattr(several, "loc") else several
+    if not isinstance(several, Sequence | np.ndarray) or len(several) != len(objects):
+        count = len(several) if isinstance(several, Sized) else "no"
         raise ValueError(f"`images` has {count} entries, but there are {len(objects)} objects.")
-    return {k: _picture(images[k], k) for k in shown}
+    return {k: _picture(several[k], k) for k in shown}
 
 
 def _files(folder: Path, objects: Sequence) -> list[Path]:
@@ -40,7 +45,7 @@ def _files(folder: Path, objects: Sequence) -> list[Path]:
     return [found[str(name)] for name in objects]
 
 
-def _picture(image: Any, number: int) -> np.ndarray:
+def _picture(image: str | PathLike | ArrayLike, number: int) -> np.ndarray:
     """Return a picture as an array that matplotlib draws."""
     from matplotlib.image import imread
 

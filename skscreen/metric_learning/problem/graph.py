@@ -1,17 +1,15 @@
 """Triplets from a graph of neighbours that was made elsewhere."""
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from skscreen.core.checks import check_samples
 from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.triplets import anchored, check_pairs
 
 
-def read_graph(neighbors: Any, X: np.ndarray) -> sparse.csr_array:
+def read_graph(neighbors: sparse.csr_array | BaseEstimator, X: np.ndarray) -> sparse.csr_array:
     """Return a graph (n, n) whose row i holds distances to neighbours of i, given or made."""
     graph = neighbors if sparse.issparse(neighbors) else clone(neighbors).fit_transform(X)
     if not sparse.issparse(graph) or graph.shape != (len(X), len(X)):

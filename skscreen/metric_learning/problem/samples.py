@@ -1,10 +1,12 @@
 """First step to a problem: samples, centred and in range, and the linear term of features."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from skscreen.core.floats import LARGEST
@@ -33,7 +35,7 @@ class Samples:
         return bool(C[0, 0] >= 0.0 and np.array_equal(C, C[0, 0] * np.eye(len(C))))
 
 
-def read_samples(X: np.ndarray, linear_term: Any, diagonal: bool) -> Samples:
+def read_samples(X: np.ndarray, linear_term: ArrayLike | None, diagonal: bool) -> Samples:
     """Return samples (n, d) and a parameter `linear_term`."""
     C = _check_linear_term(linear_term, X.shape[1], diagonal)
     # Four copies: centred, in order, padded, and mapped in an evaluation.
@@ -53,7 +55,9 @@ def without_constant_features(samples: Samples) -> Samples:
     return Samples(samples.given, samples.Z @ V, samples.unit, V, samples.C)
 
 
-def _check_linear_term(term: Any, n_features: int, diagonal: bool) -> np.ndarray | None:
+def _check_linear_term(
+    term: ArrayLike | None, n_features: int, diagonal: bool
+) -> np.ndarray | None:
     """Return C of shape (d, d), or (d,) for a diagonal metric; None for none."""
     if term is None:
         return None

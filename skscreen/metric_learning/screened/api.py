@@ -1,13 +1,16 @@
 """Safe triplet screening as a step of its own, for any solver."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import TableLike
 from skscreen.core.sklearn_private import Interval, StrOptions, validate_params
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
@@ -38,11 +41,12 @@ _SAME = "reference"
     prefer_skip_nested_validation=False,
 )
 def screen_triplets(
-    X: Any, y: Any = None, *, triplets: Any = None, lam: float, reference: Any,
-    bound: str | Sequence[str] = "rrpb", rule: str = "sphere", relative_lam: bool | None = None,
-    n_neighbors: int | str = "reference", loss: str = "reference", width: float | str = "reference",
-    pull: float | str = "reference", linear_term: Any = "reference",
-    diagonal: bool | str = "reference", unlabelled: Any = "reference", n_jobs: int | None = None,
+    X: TableLike, y: ArrayLike | None = None, *, triplets: ArrayLike | None = None, lam: float,
+    reference: ScreenedRTLM | ArrayLike | tuple, bound: str | Sequence[str] = "rrpb",
+    rule: str = "sphere", relative_lam: bool | None = None, n_neighbors: int | str = "reference",
+    loss: str = "reference", width: float | str = "reference", pull: float | str = "reference",
+    linear_term: ArrayLike = "reference", diagonal: bool | str = "reference",
+    unlabelled: Hashable = "reference", n_jobs: int | None = None,
 ) -> TripletScreening:  # fmt: skip
     """Decide triplets of a metric before it is learned, from a metric for another lambda.
 
@@ -127,7 +131,9 @@ def screen_triplets(
     return screened_at(problem, value, point_of(problem, metric), known_lam, bound, rule)
 
 
-def _model(reference: Any, *, relative_lam: bool | None, **parameters: Any) -> ScreenedRTLM:
+def _model(
+    reference: ScreenedRTLM | ArrayLike | tuple, *, relative_lam: bool | None, **parameters: object
+) -> ScreenedRTLM:
     """Return an estimator with the parameters of the problem."""
     if isinstance(reference, BaseEstimator):
         if not isinstance(reference, ScreenedRTLM):
@@ -163,7 +169,7 @@ def _learned(
     return metric_of(rows, diagonal)
 
 
-def _given(reference: Any, n_features: int, diagonal: bool) -> np.ndarray:
+def _given(reference: ArrayLike | tuple, n_features: int, diagonal: bool) -> np.ndarray:
     """Return a reference that is a matrix, or weights of a diagonal metric."""
     try:
         value = np.asarray(reference, dtype=np.float64)

@@ -1,5 +1,7 @@
 """Decisions on samples, and the problem that they leave."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
