@@ -48,18 +48,18 @@ def test_ties_are_drawn_again():
     corners = [[0.0], [1.0], [2.0]]
     # From the middle both others are equally far.
     assert 1 not in make_triplets(corners, 200, random_state=0)[:, 0]
-    with pytest.raises(ValueError, match="X has nothing to compare"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         make_triplets(np.zeros((5, 2)), 10)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "cosine"}, "metric must be"),
-        ({"noise": 1.5}, "noise must be"),
-        ({"noise": None}, "noise must be"),
-        ({"metric": None}, "metric must be"),
-        ({"metric": "precomputed"}, "X must be a square matrix"),
+        ({"metric": "cosine"}, r"^metric\b"),
+        ({"noise": 1.5}, r"^noise\b"),
+        ({"noise": None}, r"^noise\b"),
+        ({"metric": None}, r"^metric\b"),
+        ({"metric": "precomputed"}, r"^X\b"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):
@@ -70,7 +70,7 @@ def test_wrong_arguments_are_named(options, message):
 def test_distances_are_no_similarities():
     D = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
     for X in (np.exp(-D), -D):
-        with pytest.raises(ValueError, match=r"^X must hold distances"):
+        with pytest.raises(ValueError, match=r"^X\b"):
             make_triplets(X, 10, metric="precomputed")
     expected = make_triplets(D, 10, metric="precomputed", random_state=0)
     same = make_triplets(-np.exp(-D), 10, metric="precomputed", random_state=0)
@@ -78,9 +78,9 @@ def test_distances_are_no_similarities():
 
 
 def test_the_number_of_triplets_is_a_whole_number():
-    with pytest.raises(TypeError, match="n_triplets must be an instance of int"):
+    with pytest.raises(TypeError, match=r"^n_triplets\b"):
         make_triplets(POINTS, 10.5)
-    with pytest.raises(ValueError, match="n_triplets == 0, must be >= 1"):
+    with pytest.raises(ValueError, match=r"^n_triplets\b"):
         make_triplets(POINTS, 0)
 
 
@@ -89,7 +89,7 @@ def test_true_is_one_triplet():
 
 
 def test_distances_that_overflow_are_refused():
-    with pytest.raises(ValueError, match="X must hold numbers of at most"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         make_triplets(1e200 * POINTS, 10)
 
 
@@ -178,23 +178,23 @@ def test_a_lapse_is_a_coin():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"noise_model": "white"}, "noise_model must be one of"),
-        ({"noise": -1.0, "noise_model": "points"}, "noise must be in"),
-        ({"noise": np.inf, "noise_model": "distances"}, "noise must be in"),
-        ({"lapse": 2.0}, r"lapse must be in \[0, 1\]"),
-        ({"result_format": "order"}, "result_format must be one of"),
-        ({"landmarks": 1}, "landmarks must be from 2 to 12"),
-        ({"landmarks": [3]}, "landmarks must be two or more"),
-        ({"landmarks": [3, 12]}, "landmarks must be two or more"),
-        ({"landmarks": 3, "queries": [[0, 1, 2]]}, "queries and landmarks must not both"),
-        ({"queries": [[0, 1, 12]]}, "queries must have three columns of objects, 0 to 11"),
-        ({"queries": [[0, 1]]}, "queries must have three columns"),
-        ({"queries": [[0, 1, 1]]}, "queries must name three different objects"),
+        ({"noise_model": "white"}, r"^noise_model\b"),
+        ({"noise": -1.0, "noise_model": "points"}, r"^noise\b"),
+        ({"noise": np.inf, "noise_model": "distances"}, r"^noise\b"),
+        ({"lapse": 2.0}, r"^lapse\b"),
+        ({"result_format": "order"}, r"^result_format\b"),
+        ({"landmarks": 1}, r"^landmarks\b"),
+        ({"landmarks": [3]}, r"^landmarks\b"),
+        ({"landmarks": [3, 12]}, r"^landmarks\b"),
+        ({"landmarks": 3, "queries": [[0, 1, 2]]}, r"^queries\b"),
+        ({"queries": [[0, 1, 12]]}, r"^queries\b"),
+        ({"queries": [[0, 1]]}, r"^queries\b"),
+        ({"queries": [[0, 1, 1]]}, r"^queries\b"),
     ],
 )
 def test_wrong_designs_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         make_triplets(POINTS, 10, **options)
     square = np.ones((4, 4))
-    with pytest.raises(ValueError, match="noise_model must not be 'points'"):
+    with pytest.raises(ValueError, match=r"^noise_model\b"):
         make_triplets(square, 10, metric="precomputed", noise_model="points", noise=0.1)

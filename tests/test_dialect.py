@@ -210,7 +210,7 @@ def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
     assert np.array_equal(found.undecided_, np.flatnonzero(found.codes_ == 0))
     assert found.rate_ == pytest.approx(np.mean(found.codes_ != 0))
     for other in (0.123 * value, str(value), None):
-        with pytest.raises(ValueError, match="must be one of the values"):
+        with pytest.raises(ValueError, match=rf"^{values[:-1]}\b"):
             path.screened(other)
 
 
@@ -341,7 +341,7 @@ def test_searches_say_what_a_list_of_values_is_called():
     for name, one in [("ScreenedSVCCV", "C"), ("ScreenedSVRCV", "C"), ("ScreenedRTLMCV", "lam"),
                       ("svc_path", "C"), ("rtlm_path", "lam")]:  # fmt: skip
         given = FITTED["ScreenedSVC"] if "path" in name else ()
-        with pytest.raises(TypeError, match=f"unexpected keyword argument '{one}'"):
+        with pytest.raises(TypeError, match=f"'{one}'"):
             getattr(skscreen, name)(*given, **{one: [0.1, 1.0]})
     for name in (*SEARCHES, *CHOSEN):
         public = {word for word in dir(getattr(skscreen, name)) if not word.startswith("_")}
@@ -359,7 +359,7 @@ def test_paths_have_real_signatures(name):
     assert isinstance(found[0], BaseEstimator)
     assert found[0].C == found.solutions[0].C == 0.1
     assert np.all((found.rates >= 0.0) & (found.rates <= 1.0))
-    with pytest.raises(TypeError, match="unexpected keyword argument 'gama'"):
+    with pytest.raises(TypeError, match="'gama'"):
         path(*target, [0.1], gama=3.0)
 
 
@@ -421,13 +421,13 @@ class Unfitted(BaseEstimator):
 def test_errors_of_displays(display):
     for maker in ("from_path", "from_result"):
         if hasattr(display, maker):
-            with pytest.raises(TypeError, match=f"`?{maker[5:]}`? must be what|must come from"):
+            with pytest.raises(TypeError, match=f"^`{maker[5:]}`"):
                 getattr(display, maker)(object())
     if hasattr(display, "from_estimator"):
         extra = (X,) if display.__name__ == "LearnedSpaceDisplay" else ()
         with pytest.raises(NotFittedError):
             display.from_estimator(Unfitted(), *extra)
-        with pytest.raises(ValueError, match="estimator must be a"):
+        with pytest.raises(ValueError, match=r"^estimator\b"):
             display.from_estimator(LinearSVC().fit(X, y == 1), *extra)
 
 

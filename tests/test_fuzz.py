@@ -86,12 +86,12 @@ def test_what_is_not_in_order_is_found(source, complaint, limit):
 
 
 def test_wrong_answers_are_found():
-    with pytest.raises(checks.Finding, match=r"gap 0\.1 > tol=0\.01 without a warning"):
+    with pytest.raises(checks.Finding, match=r"gap 0\.1 > tol=0\.01"):
         checks.expect_certified(0.1, 0.01, False)
     checks.expect_certified(0.1, 0.01, True)
     with pytest.raises(checks.Finding, match="objective"):
         checks.expect_close(1.0, 1.01, 0.0, "objective")
-    with pytest.raises(checks.Finding, match="coef_ is not finite"):
+    with pytest.raises(checks.Finding, match=r"\bcoef_"):
         checks.expect_finite(SimpleNamespace(coef_=np.array([1.0, np.nan])))
 
 

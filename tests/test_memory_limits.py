@@ -75,7 +75,7 @@ STARTS = {
 @pytest.mark.parametrize("name", STARTS)
 def test_starts_of_refits_are_counted_before_the_folds(name, little_memory):
     little_memory(100_000)
-    with pytest.raises(MemoryError, match=r"Starts for the refit from 1,000 values .* Use fewer"):
+    with pytest.raises(MemoryError, match=r"\b1,000 values\b"):
         STARTS[name]()
 
 
@@ -107,22 +107,22 @@ def test_parts_of_a_solve_are_refused_on_their_own(little_memory):
     # Enough for what comes before.
     little_memory(300_000)
     many = np.tile(TWO[0], (400, 1)), np.tile(TWO[1], 400)
-    with pytest.raises(MemoryError, match=r"Kernel matrices of 16,000 with 40 samples"):
+    with pytest.raises(MemoryError, match=r"\bcache_size\b"):
         svc_certified_C(*TWO, *many, (0.1, 1.0), kernel="rbf")
     points = OrdinalEmbedding(random_state=0).fit(TRIPLETS)
     features = rng.normal(size=(20, 2))
     points.fit_features(features)
-    with pytest.raises(MemoryError, match=r"5,000 with 20 samples .* Map fewer rows of F"):
+    with pytest.raises(MemoryError, match=r"\b5,000 .*\bF\b"):
         points.map_features(np.tile(features, (250, 1)))
     little_memory(FREE)
-    with pytest.raises(MemoryError, match=r"20 with 20 samples .* Use fewer rows of F"):
+    with pytest.raises(MemoryError, match=r"\b20 .*\bF\b"):
         points.fit_features(features)
 
 
 def test_a_matrix_larger_than_the_cache_is_not_asked_for(little_memory):
     samples = rng.normal(size=(2000, 3))
     little_memory(20_000_000)
-    with pytest.raises(MemoryError, match=r"2,000 rows of the kernel matrix of 2,000 samples"):
+    with pytest.raises(MemoryError, match=r"\b2,000 rows\b"):
         Gram(samples, Kernel("rbf"))
     assert Gram(samples, Kernel("rbf"), cache_size=8).whole is None
 

@@ -92,7 +92,7 @@ def test_answers_and_arrays_are_the_same():
     assert model.objects_.tolist() == names.tolist()
     assert model.score(answers) == FITTED.score(TRIALS, ODD)
     np.testing.assert_array_equal(model.predict_proba(answers), FITTED.predict_proba(ROWS))
-    with pytest.raises(ValueError, match=r"^answers has the object 'a'"):
+    with pytest.raises(ValueError, match=r"^answers\b"):
         model.score(read_answers([["a", "b", "c"]], kind="oddoneout", chosen=2))
     with pytest.raises(ValueError, match=r"^y must"):
         model.fit(answers, ODD)
@@ -179,7 +179,7 @@ def test_probabilities_and_predictions():
         np.testing.assert_allclose(found, powers / powers.sum(), rtol=1e-12)
     np.testing.assert_array_equal(FITTED.predict(trials), p.argmax(axis=1))
     assert FITTED.score(TRIALS, ODD) > 0.7
-    with pytest.raises(ValueError, match=r"^answers must show three different"):
+    with pytest.raises(ValueError, match=r"^answers\b"):
         FITTED.predict([[0, 1, 2], [0, 1, 1]])
 
 
@@ -236,7 +236,7 @@ def test_all_trials_alike():
 
 def test_trials_that_support_nothing():
     random = np.random.default_rng(1).integers(3, size=300)
-    with pytest.warns(UserWarning, match="No dimension is left"):
+    with pytest.warns(UserWarning, match=r"\bl1\b"):
         model = ConceptEmbedding(5, l1=10.0).fit(TRIALS[:300], random)
     assert model.embedding_.shape == (N, 0) and model.n_significant_.shape == (0,)
     assert model.predict_proba(TRIALS[:5]) == pytest.approx(1.0 / 3.0)
@@ -357,7 +357,7 @@ def test_starts_are_tasks_of_callbacks():
 
 def test_tables_that_do_not_fit_are_named(little_memory):
     little_memory(1000)
-    with pytest.raises(MemoryError, match="3,000 trials of 30 objects in 10 dimensions"):
+    with pytest.raises(MemoryError, match=r"3,000 trials\b.*\bn_components\b"):
         clone(MODEL).fit(TRIALS, ODD)
 
 

@@ -105,7 +105,7 @@ def test_files_paths_and_text(tmp_path):
         ("a O\nb\n", {"columns": ("word", "label")}, "^line 2 of source"),
         ("a O\n", {"columns": {"word": 0, "label": 2}}, "^line 1 of source"),
         ("#Paris\na O\n", {"comment": "%", "columns": ("word", "label")}, "^line 1 of source"),
-        ("a\tO\nb\t\n", {}, "^line 2 of source has no label"),
+        ("a\tO\nb\t\n", {}, "^line 2 of source"),
         ("\n\n", {}, "^source must"),
         ("# none\n", {"columns": ("id", "word", "label")}, "^source must"),
         ("1-2 a O\n", {"columns": ("id", "word", "label")}, "^source must"),

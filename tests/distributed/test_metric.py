@@ -108,11 +108,11 @@ def test_a_fit_that_is_cut_short_says_so(client):
 
 
 def test_bad_input(client):
-    with pytest.raises(ValueError, match="loss must be 'smoothed_hinge'"):
+    with pytest.raises(ValueError, match=r"^loss\b"):
         DistributedRTLM(loss="hinge").fit(X, y)
     with pytest.raises(ValueError, match="n_partitions"):
         DistributedRTLM(n_partitions=0).fit(X, y)
-    with pytest.raises(ValueError, match="n_neighbors must be below"):
+    with pytest.raises(ValueError, match=r"^n_neighbors\b"):
         DistributedRTLM(n_neighbors=len(X)).fit(X, y)
     with pytest.raises(ValueError, match="NaN"):
         DistributedRTLM().fit(np.where(X > 2.0, np.nan, X), y)

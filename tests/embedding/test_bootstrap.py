@@ -85,7 +85,7 @@ def test_epochs_of_other_solvers_do_not_limit_refits():
         model.bootstrap(3, random_state=0)
     # Nothing is exact to so small a tolerance: the epochs of L-BFGS end.
     rough = fitted(300, solver="sgd", max_iter=2, loss="tste", reg=0.0, tol=1e-16)
-    with pytest.warns(ConvergenceWarning, match=r"of 3 refits .*: raise tol\.$"):
+    with pytest.warns(ConvergenceWarning, match=r"^3 of 3 .*tol=1e-16"):
         rough.bootstrap(3, random_state=0)
 
 
@@ -110,7 +110,7 @@ def test_an_embedding_of_zeros_has_a_bootstrap():
     fitted.fit(rows)
     assert not fitted.embedding_.any()
     assert np.isfinite(fitted.bootstrap(2).points).all()
-    with pytest.raises(ValueError, match=r"^heads must be objects"):
+    with pytest.raises(ValueError, match=r"^heads\b"):
         next_queries(fitted, 2, heads=[-1])
 
 

@@ -60,7 +60,7 @@ def test_any_whole_number_is_a_dimension(loss, n_components):
     "dimensions", [range(10), [-1, 1], [1, 2, 2.5], [], [2], [[1, 2], [3, 4]], [3, 2, 1], [1, 1, 2]]
 )
 def test_dimensions_to_compare_ascend_from_one(dimensions):
-    with pytest.raises(ValueError, match="dimensions must be at least two ascending"):
+    with pytest.raises(ValueError, match=r"^dimensions\b"):
         embedding_dimension_test(TRIPLETS, dimensions, cv=2)
 
 

@@ -80,9 +80,9 @@ def test_the_optimum_is_that_of_an_interior_point_method(loss, weighted, answers
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.29])
 def test_a_hinge_needs_a_quadratic_piece(smoothing):
     model = OrdinalEmbedding(loss="gnmds", smoothing=smoothing, random_state=0)
-    with pytest.raises(ValueError, match=r"^smoothing must be at least 0\.3"):
+    with pytest.raises(ValueError, match=r"^smoothing\b"):
         clone(model).set_params(formulation="convex").fit(ROWS)
-    with pytest.raises(ValueError, match=r"^smoothing must be at least 0\.3"):
+    with pytest.raises(ValueError, match=r"^smoothing\b"):
         model.fit(ROWS).lower_bound(1e-6)
 
 
@@ -165,7 +165,7 @@ def test_choices_of_the_odd_one_out_have_a_bound():
 def test_bounds_need_a_fit_and_a_convex_loss():
     with pytest.raises(NotFittedError):
         OrdinalEmbedding(loss="ste").lower_bound()
-    with pytest.raises(ValueError, match="loss must be 'gnmds', 'ste' or"):
+    with pytest.raises(ValueError, match=r"^loss\b"):
         OrdinalEmbedding().fit(ROWS).lower_bound()
     with pytest.raises(ValueError, match="tol"):
         OrdinalEmbedding(loss="ste").fit(ROWS).lower_bound(-1.0)

@@ -82,12 +82,12 @@ def test_holm_by_hand():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dimensions": [1]}, "dimensions must be"),
-        ({"dimensions": [2, 1]}, "dimensions must be"),
-        ({"dimensions": [1, 2.5]}, "dimensions must be"),
-        ({"dimensions": 3}, "dimensions must be"),
+        ({"dimensions": [1]}, r"^dimensions\b"),
+        ({"dimensions": [2, 1]}, r"^dimensions\b"),
+        ({"dimensions": [1, 2.5]}, r"^dimensions\b"),
+        ({"dimensions": 3}, r"^dimensions\b"),
         ({"cv": 1}, "cv == 1"),
-        ({"cv": 5000}, "cv must be at most"),
+        ({"cv": 5000}, r"^cv\b"),
         ({"alpha": 0.0}, "alpha == 0.0"),
         ({"n_repeats": 0}, "n_repeats == 0"),
     ],
@@ -98,7 +98,7 @@ def test_wrong_arguments(options, message):
 
 
 def test_only_our_estimator():
-    with pytest.raises(TypeError, match="estimator must be an OrdinalEmbedding"):
+    with pytest.raises(TypeError, match=r"^estimator\b"):
         embedding_dimension_test(ROWS, estimator=3)
 
 
@@ -150,12 +150,12 @@ def test_participants_are_not_in_two_folds():
     scores = embedding_dimension_test(turned, [1, 2], cv=7, groups=people, random_state=0).scores_
     assert scores.shape == (2, 7)
     assert np.sort(scores[1])[0] < 0.3 < 0.7 < np.sort(scores[1])[1]
-    with pytest.raises(ValueError, match="participants in groups, 7, got 8"):
+    with pytest.raises(ValueError, match=r"^cv\b"):
         embedding_dimension_test(ROWS, [1, 2], cv=8, groups=people)
-    with pytest.raises(ValueError, match=r"^groups must have an entry"):
+    with pytest.raises(ValueError, match=r"^groups\b"):
         embedding_dimension_test(ROWS, [1, 2], groups=people[1:])
 
 
 def test_answers_that_are_misread_are_told():
-    with pytest.warns(UserWarning, match="The reverse of the answers fits a map much better"):
+    with pytest.warns(UserWarning, match=r"\breverse\b"):
         embedding_dimension_test(ROWS[:, [0, 2, 1]], [1, 2], cv=3, random_state=0)

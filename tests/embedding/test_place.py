@@ -93,7 +93,7 @@ def test_responses_weights_and_trials():
 
 def test_what_names_nothing_new_is_refused():
     fitted = model().fit(OLD_ROWS)
-    with pytest.raises(ValueError, match="X must name at least one object that was in no answer"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         fitted.place(OLD_ROWS[:10])
     with pytest.raises(ValueError, match="no answer"):
         fitted.place([[40, 40, 1]])
@@ -117,5 +117,5 @@ def test_a_search_that_ran_out_of_steps_is_said(limit, monkeypatch):
 
     fitted = model().fit(OLD_ROWS)
     monkeypatch.setattr(place, "minimize", cut_short)
-    with pytest.warns(ConvergenceWarning, match="did not find the points of 4 new objects"):
+    with pytest.warns(ConvergenceWarning, match=r"^2 .*\b4 new\b"):
         fitted.place(NEW_ROWS)

@@ -26,7 +26,7 @@ def test_only_candidates_about_the_wanted_objects():
     allowed = {(i, *sorted((j, k))) for i, j, k in wanted.tolist()}
     asked = next_queries(MODEL, len(allowed), candidates=candidates, heads=[3, 5], random_state=0)
     assert set(map(tuple, asked.tolist())) == allowed
-    with pytest.raises(ValueError, match="n must be at most"):
+    with pytest.raises(ValueError, match=r"^n\b"):
         next_queries(MODEL, 61, candidates=candidates)
 
 
@@ -41,9 +41,9 @@ def test_new_objects_and_names():
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="n == 0"):
         next_queries(MODEL, 0)
-    with pytest.raises(ValueError, match="heads must be"):
+    with pytest.raises(ValueError, match=r"^heads\b"):
         next_queries(MODEL, 3, heads=[])
-    with pytest.raises(ValueError, match="candidates must be objects of the fit"):
+    with pytest.raises(ValueError, match=r"^candidates\b"):
         next_queries(MODEL, 3, candidates=[[0, 1, 99]])
     with pytest.raises(NotFittedError):
         next_queries(OrdinalEmbedding(), 3)

@@ -100,7 +100,7 @@ def test_participants_are_drawn_together():
     single = model.bootstrap(40, random_state=0).scales.std(axis=0)[2:6]
     groups = model.bootstrap(40, groups=people, random_state=0).scales.std(axis=0)[2:6]
     assert np.all(groups > 1.5 * single)
-    with pytest.raises(ValueError, match=r"^groups must have an entry"):
+    with pytest.raises(ValueError, match=r"^groups\b"):
         model.bootstrap(2, groups=people[1:])
 
 

@@ -40,7 +40,7 @@ def test_an_interrupt_ends_a_path_and_what_was_solved_stays():
             yield solution(t), t / 3
         raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning, match="ends after 2 values"):
+    with pytest.warns(UserWarning, match=r"\b2 values\b"):
         assert len(solve_path(MODEL, steps(2), 3, "C")) == 2
     with pytest.raises(KeyboardInterrupt):
         solve_path(MODEL, steps(0), 3, "C")
@@ -48,7 +48,7 @@ def test_an_interrupt_ends_a_path_and_what_was_solved_stays():
 
 def test_the_worst_solution_is_warned_of():
     missed = [solution(C, gap, False, n_iter=7) for C, gap in ((1, 0.1), (2, 0.4), (3, 0.2))]
-    with pytest.warns(ConvergenceWarning, match=r"7 steps .* 2.00e-01 > tol=1e-06 at C=2. raise"):
+    with pytest.warns(ConvergenceWarning, match=r"^7 .*2\.00e-01.*tol=1e-06.*C=2"):
         warn_unless_converged([solution(0), *missed], 1e-6, 7, ("raise it", "rounding"))
     with pytest.warns(ConvergenceWarning, match="rounding"):
         warn_unless_converged(missed, 1e-6, None, ("raise it", "rounding"))

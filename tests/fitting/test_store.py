@@ -123,7 +123,7 @@ def test_a_damaged_file_is_ignored_with_a_warning(tmp_path, how):
     store.put(KEY, 1.0, {"alpha": np.arange(500.0)})
     store.put(KEY, 0.5, {"alpha": np.arange(500.0)})
     damage(tmp_path / KEY / "1.0.npz", how)
-    with pytest.warns(UserWarning, match="Ignored the damaged file 1.0.npz"):
+    with pytest.warns(UserWarning, match=r"\b1\.0\.npz"):
         found = store.neighbours(KEY, 1.0)
     assert [value for value, _ in found] == [0.5]
 
@@ -154,7 +154,7 @@ def test_files_of_others_are_never_removed(tmp_path):
 def test_a_folder_that_cannot_be_written_costs_nothing_but_a_warning(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    with pytest.warns(UserWarning, match="could not keep a solution"):
+    with pytest.warns(UserWarning, match=r"^Store\b"):
         model = ScreenedLinearSVC(store=blocked).fit(X, y)
     assert model.dual_gap_ <= 1e-6
 
@@ -165,7 +165,7 @@ def test_a_tilde_is_the_home_directory():
 
 def test_a_memory_that_is_no_store_is_refused(tmp_path):
     assert check_store(None) is None and check_store(str(tmp_path)).folder == tmp_path
-    with pytest.raises(TypeError, match=r"store must be None, a folder or a skscreen\.Store"):
+    with pytest.raises(TypeError, match=r"^store\b"):
         check_store(3)
     with pytest.raises(ValueError, match="'store' parameter"):
         ScreenedLinearSVC(store=3).fit(X, y)
@@ -314,7 +314,7 @@ def test_pragam_starts_from_the_nearest_solution(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((None,), "folder must be"), ((b"a",), "folder must be"), (("a", "much"), "max_bytes"),
+    [((None,), r"^folder\b"), ((b"a",), r"^folder\b"), (("a", "much"), "max_bytes"),
      (("a", -1), "max_bytes")],
 )  # fmt: skip
 def test_a_store_that_cannot_be_is_refused(arguments, message):

@@ -73,7 +73,7 @@ def test_pictures(tmp_path):
     ConceptDisplay.from_estimator(MODEL, images=tmp_path, n_objects=2)
     with pytest.raises(ValueError, match="`images`"):
         ConceptDisplay.from_estimator(MODEL, images=tmp_path, n_objects=4)
-    with pytest.raises(ValueError, match="`images` has 2 entries"):
+    with pytest.raises(ValueError, match=r"^`images`"):
         ConceptDisplay.from_estimator(MODEL, images=pictures[:2])
 
 

@@ -52,5 +52,5 @@ def test_repetitions_do_not_make_training_sets_larger():
 
 
 def test_only_results_of_the_test():
-    with pytest.raises(TypeError, match="`result` must come from"):
+    with pytest.raises(TypeError, match=r"^`result`"):
         DimensionTestDisplay.from_result({"dimension_": 2})

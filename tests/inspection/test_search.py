@@ -99,7 +99,7 @@ def test_two_parameters_of_other_names():
     ],
 )
 def test_other_searches_are_refused(search):
-    with pytest.raises(ValueError, match="no more than two parameters that have"):
+    with pytest.raises(ValueError, match=r"^estimator\b"):
         SearchDisplay.from_estimator(search)
 
 
@@ -117,5 +117,5 @@ def test_a_certified_search_is_told_its_display():
     model = ScreenedSVCCV(
         [0.1, 1.0], cv=2, certify=0.2, intercept="penalised", multi_class="ovr"
     ).fit(scale(X), y)
-    with pytest.raises(ValueError, match="For certify= see CertifiedPathDisplay"):
+    with pytest.raises(ValueError, match=r"^estimator\b"):
         SearchDisplay.from_estimator(model)

@@ -28,5 +28,5 @@ def test_a_heat_map_of_transitions():
 def test_what_has_no_transitions():
     with pytest.raises(NotFittedError):
         TransitionDisplay.from_estimator(ChainCRF())
-    with pytest.raises(ValueError, match=r"must be a fitted chain, .* LogisticRegression"):
+    with pytest.raises(ValueError, match=r"^estimator\b"):
         TransitionDisplay.from_estimator(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))

@@ -398,7 +398,7 @@ def test_pull_draws_target_neighbours_together():
 
 @kinds
 def test_a_pull_that_outweighs_everything_gives_the_zero_metric(kind):
-    with pytest.warns(UserWarning, match="zero metric is optimal for every lam"):
+    with pytest.warns(UserWarning, match=r"\blam\b"):
         model = ScreenedRTLM(pull=1e6, **kind).fit(X, y)
     assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
     assert model.dual_gap_ <= model.tol
@@ -415,7 +415,7 @@ def test_comparisons_have_no_target_neighbours_to_pull():
 
 @kinds
 def test_similar_pairs_alone_give_the_zero_metric(kind):
-    with pytest.warns(UserWarning, match="zero metric is optimal for every lam"):
+    with pytest.warns(UserWarning, match=r"\blam\b"):
         model = ScreenedRTLM(**kind).fit(X, pairs=(S, [], 1.0, None))
     assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
     assert (model.objective_, model.dual_gap_, model.n_triplets_) == (0.0, 0.0, len(S))
@@ -531,5 +531,5 @@ def test_indices_are_places_of_rows_whatever_a_frame_calls_them():
         lambda: ScreenedRTLM().fit(frame, triplets=triplets + 100),
         lambda: RTLMTripletsClassifier(preprocessor=frame).fit(triplets + 100),
     ):
-        with pytest.raises(ValueError, match="must be indices from 0 to 29"):
+        with pytest.raises(ValueError, match=r"^triplets\b"):
             fit()

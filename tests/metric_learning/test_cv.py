@@ -73,7 +73,7 @@ def test_classifier_groups_and_refit():
         refit=False,
     ).fit(X, y, groups=groups)  # fmt: skip
     assert model.scores_.shape == (4, 3) and np.all(model.scores_ < 0.0)
-    with pytest.raises(NotFittedError, match=r"refit=False, and has chosen \{'lam': "):
+    with pytest.raises(NotFittedError, match="refit=False"):
         model.transform(X)
 
 
@@ -85,7 +85,7 @@ def test_in_a_pipeline():
 
 
 def test_few_steps_warn():
-    with pytest.warns(ConvergenceWarning, match="relative duality gap") as record:
+    with pytest.warns(ConvergenceWarning, match=r"tol=0\.01") as record:
         ScreenedRTLMCV([1e-3], cv=CV, max_iter=2, refit=False).fit(X, y)
     assert record[0].filename == __file__
 
@@ -98,14 +98,14 @@ def test_progress(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lams": []}, "lams must be"),
-        ({"lams": [0.1, -0.1]}, "lams must be"),
-        ({"lams": "many"}, "'lams' parameter|lams must be"),
+        ({"lams": []}, r"^lams\b"),
+        ({"lams": [0.1, -0.1]}, r"^lams\b"),
+        ({"lams": "many"}, "'lams'"),
         ({"lams": 0}, "'lams' parameter"),
         ({"classifier": 3}, "'classifier' parameter"),
         ({"scoring": "speed"}, "'scoring' parameter"),
         ({"bound": "none"}, "'bound' parameter"),
-        ({"bound": ["none"]}, "bound must name"),
+        ({"bound": ["none"]}, r"^bound\b"),
     ],
 )
 def test_bad_arguments(options, message):
@@ -152,11 +152,7 @@ def test_the_number_of_neighbours_is_chosen_too():
 
 def test_the_fold_is_named_where_none_can_be_learned_from():
     alone = np.unique(y, return_index=True)[1]
-    with pytest.raises(
-        ValueError, match=r"^No fold of cv can be learned from\. Fold 0: y must have"
-    ):
+    with pytest.raises(ValueError, match=r"\bcv\b.*Fold 0"):
         ScreenedRTLMCV(LAMS, cv=[(alone, np.arange(9))]).fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"Fold 0: n_neighbors must .*; n_neighbors=None takes all"
-    ):
+    with pytest.raises(ValueError, match=r"\bn_neighbors\b"):
         ScreenedRTLMCV(LAMS, cv=[(np.arange(5) * 30, np.arange(9))]).fit(X, y)

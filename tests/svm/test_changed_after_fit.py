@@ -101,9 +101,7 @@ def test_reduced_problems_of_other_samples_are_an_error():
         found = screen_samples(given, y[TWO], 1.0, reference=reference)
         assert found.reduced_problem().rows.size
         given *= 2.0
-        with pytest.raises(
-            ValueError, match=r"X was changed in place .* call screen_samples again"
-        ):
+        with pytest.raises(ValueError, match=r"^X\b"):
             found.reduced_problem()
 
 

@@ -134,12 +134,12 @@ def test_paths_over_gamma_save_steps():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gammas": [0.1], "certify": 0.1, "intercept": "penalised"}, "gammas must be None with"),
-        ({"gammas": []}, "gammas must be None or a non-empty list"),
-        ({"gammas": [0.1, -1.0]}, "gammas must be None or a non-empty list"),
-        ({"gammas": [0.1, "auto", "small"]}, "gammas must be None or a non-empty list"),
-        ({"gammas": [[0.1]]}, "gammas must be None or a non-empty list"),
-        ({"gammas": [None]}, "gammas must be None or a non-empty list"),
+        ({"gammas": [0.1], "certify": 0.1, "intercept": "penalised"}, r"^gammas\b"),
+        ({"gammas": []}, r"^gammas\b"),
+        ({"gammas": [0.1, -1.0]}, r"^gammas\b"),
+        ({"gammas": [0.1, "auto", "small"]}, r"^gammas\b"),
+        ({"gammas": [[0.1]]}, r"^gammas\b"),
+        ({"gammas": [None]}, r"^gammas\b"),
         ({"gammas": 0.1}, "'gammas' parameter"),
     ],
 )
@@ -174,7 +174,7 @@ def test_without_refit():
     X, y = data("cancer")
     model = ScreenedSVCCV(3, refit=False, kernel="linear", intercept="penalised").fit(X, y)
     assert model.C_ in model.Cs_
-    with pytest.raises(NotFittedError, match=r"refit=False, and has chosen {'C': .*set refit=True"):
+    with pytest.raises(NotFittedError, match="refit=False"):
         model.predict(X)
 
 
@@ -261,7 +261,7 @@ def test_a_certified_choice(options):
 
 def test_few_steps_warn_once():
     X, y = data("cancer")
-    with pytest.warns(ConvergenceWarning, match="relative duality gap") as record:
+    with pytest.warns(ConvergenceWarning, match="tol=1e-06") as record:
         ScreenedSVCCV(
             [100.0, 1000.0],
             max_iter=2,
@@ -281,14 +281,14 @@ def test_progress(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Cs": []}, "Cs must be"),
-        ({"Cs": [1.0, -1.0]}, r"Cs must be .* got \[1.0, -1.0\]"),
-        ({"Cs": [[1.0]]}, "Cs must be"),
+        ({"Cs": []}, r"^Cs\b"),
+        ({"Cs": [1.0, -1.0]}, r"^Cs\b"),
+        ({"Cs": [[1.0]]}, r"^Cs\b"),
         ({"Cs": 0}, "'Cs' parameter"),
         ({"certify": 1.5}, "'certify' parameter"),
-        ({"certify": 0.1, "scoring": "f1"}, "scoring must be None or 'accuracy'"),
-        ({"certify": 0.1, "Cs": 1}, "Cs must have at least two values"),
-        ({"certify": 0.1, "intercept": "free"}, "intercept must be 'penalised'"),
+        ({"certify": 0.1, "scoring": "f1"}, r"^scoring\b"),
+        ({"certify": 0.1, "Cs": 1}, r"^Cs\b"),
+        ({"certify": 0.1, "intercept": "free"}, r"^intercept\b"),
         ({"scoring": "speed"}, "'scoring' parameter"),
         ({"kernel": "gauss"}, "'kernel' parameter"),
     ],
@@ -310,7 +310,7 @@ def test_scores_that_are_no_numbers_are_named(score):
 def test_more_classes_with_proof():
     X, y = data("wine")
     options = {"kernel": "linear", "intercept": "penalised"}
-    with pytest.raises(ValueError, match="multi_class must be 'ovr' for a certified choice"):
+    with pytest.raises(ValueError, match=r"^multi_class\b"):
         ScreenedSVCCV(certify=0.1, **options).fit(X, y)
     options["multi_class"] = "ovr"
     model = ScreenedSVCCV([0.01, 1.0], cv=2, certify=0.02, **options).fit(X, y)
@@ -411,7 +411,7 @@ def test_a_kernel_matrix_as_a_table():
 def test_classes_that_a_fold_lacks_are_named_with_certify():
     X, y = data("wine")
     options = {**LINEAR, "certify": 0.1, "multi_class": "ovr"}
-    with pytest.raises(ValueError, match=r"fold 0 has none of the labels \[1\]"):
+    with pytest.raises(ValueError, match=r"^cv\b.*fold 0"):
         ScreenedSVCCV(3, cv=GroupKFold(3), **options).fit(X, y, groups=y)
     weights = np.where(y == 2, 0.0, 1.0)
     found = ScreenedSVCCV(3, **options).fit(X, y, weights)
@@ -423,14 +423,14 @@ def test_folds_without_weight_are_refused(certify):
     X, y = data("cancer")
     groups = np.arange(len(y)) % 3
     search = ScreenedSVCCV(3, cv=GroupKFold(3), certify=certify, **LINEAR)
-    with pytest.raises(ValueError, match="sample_weight is zero for all validation samples of fo"):
+    with pytest.raises(ValueError, match=r"^sample_weight\b"):
         search.fit(X, y, np.where(groups == 1, 0.0, 1.0), groups=groups)
 
 
 def test_an_iterator_of_folds_that_is_used_up_is_named():
     X, y = data("cancer")
     search = ScreenedSVCCV(2, cv=StratifiedKFold(3).split(X, y), **LINEAR).fit(X, y)
-    with pytest.raises(ValueError, match="cv must give folds, got none"):
+    with pytest.raises(ValueError, match=r"^cv\b"):
         search.fit(X, y)
 
 
@@ -440,13 +440,13 @@ def test_a_fold_of_one_class_has_no_scores_and_is_named():
     X, y = X[order], y[order]
     cv = [(np.arange(50), np.arange(50, 90)), *StratifiedKFold(3).split(X, y)]
     model = ScreenedSVCCV([0.1, 1.0], cv=cv)
-    with pytest.warns(FitFailedWarning, match="Fold 0 of cv.*greater than one; got 1 class"):
+    with pytest.warns(FitFailedWarning, match=r"\bcv\b"):
         model.fit(X, y)
     assert np.isnan(model.scores_[0]).all() and not np.isnan(model.scores_[1:]).any()
     plain = ScreenedSVCCV([0.1, 1.0], cv=cv[1:]).fit(X, y)
     assert_array_equal(model.scores_[1:], plain.scores_)
     assert model.C_ == plain.C_ and model.best_score_ == plain.best_score_
-    with pytest.raises(ValueError, match="greater than one; got 1 class"):
+    with pytest.raises(ValueError, match=r"\bcv\b"):
         ScreenedSVCCV([0.1, 1.0], cv=cv[:1]).fit(X, y)
 
 
@@ -484,9 +484,7 @@ def test_a_fold_without_validation_samples_is_named():
     rows = np.arange(len(X))
     folds = [(rows[::2], rows[1::2]), (rows, rows[:0])]
     for options in ({}, {"certify": 0.1, "intercept": "penalised"}):
-        with pytest.raises(
-            ValueError, match="cv must give rows to validate on, got none in fold 1"
-        ):
+        with pytest.raises(ValueError, match=r"^cv\b.*fold 1"):
             ScreenedSVCCV([0.1, 1.0], cv=folds, **options).fit(X, y)
 
 

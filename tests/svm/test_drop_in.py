@@ -48,7 +48,7 @@ def test_probabilities_of_svc(options, labels):
     # Folds and with them sigmoids differ.
     rows = np.random.default_rng(0).permutation(150)
     data, labels = X[rows], labels[rows]
-    with pytest.warns(FutureWarning, match="`probability` parameter was deprecated"):
+    with pytest.warns(FutureWarning, match=r"\bprobability\b"):
         model = ScreenedSVC(probability=True, random_state=0, **options).fit(data, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -190,7 +190,7 @@ def test_a_hard_margin_is_that_of_a_huge_C_with_weights_and_classes():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_a_hard_margin_that_does_not_exist(kernel, options):
     data, labels = (X[50:], y[50:]) if kernel == "linear" else (np.vstack([X, X]), np.r_[y, 1 - y])
-    with pytest.raises(ValueError, match="C=inf needs classes that can be separated"):
+    with pytest.raises(ValueError, match=r"^C=inf"):
         ScreenedSVC(np.inf, kernel=kernel, **options).fit(data, labels)
 
 
@@ -233,7 +233,7 @@ def test_a_hard_margin_says_how_much_rounding_errors_hide():
 
 def test_ties_of_two_classes_are_not_broken_by_scores_of_pairs():
     model = ScreenedSVC(break_ties=True, decision_function_shape="ovo").fit(SEPARABLE, LABELS)
-    with pytest.raises(ValueError, match="break_ties must be False"):
+    with pytest.raises(ValueError, match=r"^break_ties\b"):
         model.predict(SEPARABLE)
 
 

@@ -64,7 +64,7 @@ def test_more_classes_by_a_conditionally_definite_function():
 @pytest.mark.parametrize("options", [{"intercept": "penalised"}, {"fit_intercept": False}])
 def test_without_a_free_intercept_it_is_refused(options):
     model = ScreenedSVC(kernel="precomputed", indefinite="error", **options)
-    with pytest.raises(ValueError, match=r"not positive semi-definite.*indefinite='shift'"):
+    with pytest.raises(ValueError, match="indefinite='shift'"):
         model.fit(CONDITIONAL, y)
 
 
@@ -115,11 +115,11 @@ def test_a_sigmoid_and_a_store(tmp_path):
 
 
 def test_certified_choices_know_no_shift():
-    with pytest.raises(ValueError, match="indefinite must be 'error'"):
+    with pytest.raises(ValueError, match=r"^indefinite\b"):
         ScreenedSVCCV(certify=0.1, kernel="sigmoid", intercept="penalised", indefinite="shift").fit(
             X, y
         )
-    with pytest.raises(TypeError, match="unexpected keyword argument 'indefinite'"):
+    with pytest.raises(TypeError, match="'indefinite'"):
         svc_certified_C(X, y, X, y, (0.1, 1.0), indefinite="shift")
 
 
@@ -130,9 +130,7 @@ def test_a_sigmoid_is_solved_as_by_svc_with_a_warning(labels):
         model = ScreenedSVC(kernel="sigmoid", decision_function_shape="ovo", **options)
         peer = SVC(kernel="sigmoid", decision_function_shape="ovo", **options)
         peer.fit(IRIS_X, labels, weights)
-        with pytest.warns(
-            UserWarning, match=r"not positive semi-definite.*nothing certifies"
-        ) as seen:
+        with pytest.warns(UserWarning, match=r"\bkernel\b") as seen:
             model.fit(IRIS_X, labels, weights)
         assert len(seen) == 1 and np.isnan(model.dual_gap_)
         assert_allclose(model.decision_function(IRIS_X), peer.decision_function(IRIS_X), atol=1e-10)
@@ -161,12 +159,12 @@ def test_a_sigmoid_in_a_grid_a_path_a_search_and_a_regression():
         assert_allclose(search.scores_.mean(axis=0), both[0][[1, 3]])
         path = svc_path(IRIS_X, IRIS_Y, Cs=[0.1, 1.0], kernel="sigmoid")
         assert np.isnan(path.dual_gaps).all()
-        with pytest.raises(ValueError, match=r"eps needs certificates.*pass Cs"):
+        with pytest.raises(ValueError, match=r"^eps\b"):
             svc_path(IRIS_X, IRIS_Y, kernel="sigmoid")
         targets = X[:, 0] + X[:, 3]
         found = ScreenedSVR(kernel="sigmoid").fit(X, targets)
         assert_allclose(found.predict(X), SVR(kernel="sigmoid").fit(X, targets).predict(X))
-    with pytest.warns(UserWarning, match="diagonal was added to"):
+    with pytest.warns(UserWarning, match="kernel_shift_"):
         model = ScreenedSVC(kernel="sigmoid", intercept="penalised").fit(IRIS_X, IRIS_Y)
     assert model.kernel_shift_.max() > 0.0 and model.dual_gap_ <= 1e-6
 
@@ -191,5 +189,5 @@ def test_what_the_first_look_does_not_see_is_left_to_libsvm_too():
 def test_a_hard_margin_needs_a_certificate(model):
     for K in (np.tanh(scale(X[:40]) @ scale(X[:40]).T - 1.0), _hidden()[0]):
         labels = np.where(np.arange(len(K)) % 2, 1.0, -1.0)
-        with pytest.raises(ValueError, match=r"C=inf needs certificates.*finite C"):
+        with pytest.raises(ValueError, match=r"^C=inf"):
             model(np.inf, kernel="precomputed").fit(K, labels)

@@ -124,7 +124,7 @@ def test_weights_zero_and_threads():
 
 def test_ties_cannot_be_broken_by_scores_of_pairs():
     model = pairs(break_ties=True, decision_function_shape="ovo").fit(X, y)
-    with pytest.raises(ValueError, match="break_ties must be False when decision_function_shape"):
+    with pytest.raises(ValueError, match=r"^break_ties\b"):
         model.predict(X)
 
 

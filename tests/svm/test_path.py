@@ -293,7 +293,7 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
         return solve(self, *args)
 
     monkeypatch.setattr(SamplePathSolver, "solve", interrupted)
-    with pytest.warns(UserWarning, match="Interrupted: the path ends after 2 values"):
+    with pytest.warns(UserWarning, match=r"\b2 values\b"):
         path = svc_path(X, y, Cs=GRID, kernel="linear", intercept="penalised")
     assert_array_equal(path.Cs, GRID[:2])
     with pytest.raises(KeyboardInterrupt):
@@ -319,7 +319,7 @@ def test_a_contradicted_decision_is_taken_back(monkeypatch, kernel, code):
 
 
 def test_few_steps_warn():
-    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+    with pytest.warns(ConvergenceWarning, match="tol=1e-06"):
         path = svc_path(
             X,
             y,
@@ -345,14 +345,14 @@ def test_progress_and_displays(capsys):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"Cs": []}, ValueError, "Cs must be"),
-        ({"Cs": [1.0, -1.0]}, ValueError, "Cs must be"),
-        ({"Cs": "many"}, ValueError, "Cs must be"),
-        ({"Cs": [1.0], "eps": 1e-2}, ValueError, "Cs and eps were both given"),
+        ({"Cs": []}, ValueError, r"^Cs\b"),
+        ({"Cs": [1.0, -1.0]}, ValueError, r"^Cs\b"),
+        ({"Cs": "many"}, ValueError, r"^Cs\b"),
+        ({"Cs": [1.0], "eps": 1e-2}, ValueError, r"^Cs\b"),
         ({"eps": 0.0}, ValueError, "'eps' parameter"),
         ({"C_max": -1.0}, ValueError, "'C_max' parameter"),
-        ({"C": 1.0}, TypeError, "unexpected keyword argument 'C'"),
-        ({"gama": 1.0}, TypeError, "unexpected keyword argument 'gama'"),
+        ({"C": 1.0}, TypeError, "'C'"),
+        ({"gama": 1.0}, TypeError, "'gama'"),
         ({"kernel": "gauss"}, ValueError, "'kernel' parameter"),
     ],
 )
@@ -496,7 +496,7 @@ def test_steps_of_any_size(Cs, intercept):
 
 def test_an_eps_that_asks_for_too_many_values_is_refused():
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.raises(ValueError, match=r"eps=1e-14 may need more than 1,000,000 values of C"):
+    with pytest.raises(ValueError, match=r"^eps=1e-14"):
         svc_path(scale(X), y, eps=1e-14, kernel="linear", intercept="penalised")
 
 

@@ -179,9 +179,9 @@ def test_wrong_arguments_are_named():
                         ({"C": 0.0}, "C"), ({"solver": "newton"}, "solver")):  # fmt: skip
         with pytest.raises(ValueError, match=name):
             ScreenedSVR(**wrong).fit(X, y)
-    with pytest.raises(ValueError, match="y has values up to 1e\\+50"):
+    with pytest.raises(ValueError, match=r"^y\b"):
         ScreenedSVR().fit(X, np.where(np.arange(120) == 3, 1e50, y))
-    with pytest.raises(ValueError, match=r"weights? must (contain at least one|have a positive)"):
+    with pytest.raises(ValueError, match=r"^sample_weight\b"):
         ScreenedSVR().fit(X, y, np.zeros(120))
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         ScreenedSVR(1e3, max_iter=3).fit(X, y)
@@ -208,7 +208,7 @@ def test_what_users_of_svr_pass():
 def test_an_indefinite_kernel_is_shifted_if_asked(free):
     K = np.tanh(0.3 * X[:40] @ X[:40].T - 0.5)
     options = {"kernel": "precomputed", "intercept": "free" if free else "penalised"}
-    with pytest.raises(ValueError, match="positive semi-definite"):
+    with pytest.raises(ValueError, match=r"\bkernel\b"):
         ScreenedSVR(indefinite="error", **options).fit(K, y[:40])
     model = ScreenedSVR(indefinite="shift", tol=1e-9, **options).fit(K, y[:40])
     H = np.eye(40) - 1.0 / 40.0 if free else np.eye(40)
@@ -284,7 +284,7 @@ def test_no_loss_at_all_against_clarabel(options, loss):
     assert_allclose(model.objective_, problem.value, rtol=1e-6)
     assert model.dual_gap_ <= 1e-9
     assert np.abs(targets - model.predict(data)).max() <= epsilon * (1.0 + 1e-6)
-    with pytest.raises(ValueError, match="C=inf needs a function within epsilon"):
+    with pytest.raises(ValueError, match=r"^C=inf"):
         ScreenedSVR(np.inf, kernel="linear", epsilon=0.01).fit(X, y)
 
 

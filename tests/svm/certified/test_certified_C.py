@@ -134,7 +134,7 @@ def test_weights_of_validation_samples_are_repetitions():
 
 def test_too_few_solves_are_told():
     X, y, X_val, y_val = halves("made")
-    with pytest.warns(ConvergenceWarning, match=r"not within eps=0\.005: max_solves"):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_solves\b"):
         best = svc_certified_C(
             X, y, X_val, y_val, RANGE, 0.005, n_grid=3, max_solves=4, kernel="linear"
         )
@@ -144,7 +144,7 @@ def test_too_few_solves_are_told():
 def test_scores_of_zero_are_told_as_what_they_are():
     """Nothing can be proved about ties, and no solve is wasted on them."""
     X, y = np.zeros((6, 2)), [0, 1] * 3
-    with pytest.warns(ConvergenceWarning, match="rounding errors or max_iter allow no more"):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_iter\b"):
         best = svc_certified_C(X, y, X, y, RANGE, fit_intercept=False, kernel="linear")
     assert best.n_solved == 20
     assert (best.lower_bound, best.validation_error, best.upper_bound) == (0.0, 0.5, 1.0)
@@ -170,9 +170,9 @@ def test_progress_and_display(capsys):
     assert_allclose(display.lower_line_.get_ydata()[0], best.lower_bound)
     assert "Validation error" in display.ax_.get_ylabel()
     assert display.plot(ax=display.ax_) is display
-    with pytest.raises(TypeError, match="must be what svc_certified_C or"):
+    with pytest.raises(TypeError, match=r"^`result`"):
         CertifiedPathDisplay.from_result(best.estimator)
-    with pytest.raises(ValueError, match="must be a fitted ScreenedSVCCV with certify"):
+    with pytest.raises(ValueError, match=r"^estimator\b"):
         CertifiedPathDisplay.from_estimator(best.estimator)
 
 
@@ -186,16 +186,16 @@ def test_progress_and_display(capsys):
         ({"eps": 0.0}, ValueError, "'eps' parameter"),
         ({"eps": 1.0}, ValueError, "'eps' parameter"),
         ({"n_grid": 1}, ValueError, "'n_grid' parameter"),
-        ({"C": 1.0}, TypeError, "unexpected keyword argument 'C'"),
+        ({"C": 1.0}, TypeError, "'C'"),
         ({"gama": 1.0}, TypeError, "gama"),
-        ({"store": "folder"}, TypeError, "unexpected keyword argument 'store'"),
-        ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
+        ({"store": "folder"}, TypeError, "'store'"),
+        ({"intercept": "free"}, ValueError, r"^intercept\b"),
         ({"y_val": None}, ValueError, "y_val must hold"),
-        ({"y_val": np.full(89, 7)}, ValueError, "y_val holds the labels"),
+        ({"y_val": np.full(89, 7)}, ValueError, r"^y_val\b"),
         ({"y_val": np.zeros(3)}, ValueError, "y_val must have"),
-        ({"y_val": np.full(89, None)}, TypeError, "y_val must be uniformly"),
-        ({"X_val": np.full((89, 13), np.nan)}, ValueError, "X_val is no set .* contains NaN"),
-        ({"X_val": np.ones((89, 2))}, ValueError, "X_val is no set of samples like X: .*2 feat"),
+        ({"y_val": np.full(89, None)}, TypeError, r"\by_val\b"),
+        ({"X_val": np.full((89, 13), np.nan)}, ValueError, r"^X_val\b"),
+        ({"X_val": np.ones((89, 2))}, ValueError, r"^X_val\b"),
     ],
 )
 def test_bad_arguments(arguments, error, message):
@@ -213,7 +213,7 @@ def test_what_a_precomputed_kernel_needs():
     with pytest.raises(ValueError, match=r"^diagonal_val"):
         svc_certified_C(*given, kernel="precomputed", diagonal_val=np.ones(4))
     squares = (X_val**2).sum(axis=1)
-    with pytest.raises(ValueError, match=r"diagonal_val must hold K\(x, x\) .*: for row \d+ it is"):
+    with pytest.raises(ValueError, match=r"^diagonal_val\b"):
         svc_certified_C(*given, kernel="precomputed", diagonal_val=squares[::-1])
     with pytest.raises(ValueError, match=r"^diagonal_val"):
         svc_certified_C(*given, kernel="precomputed", diagonal_val=np.ones(99),
@@ -229,5 +229,5 @@ def test_targets_to_validate_on_are_named():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"^y_val should"):
         svr_certified_C(X, X[:, 0], X[:10], X[:10, :2], (0.1, 10.0))
-    with pytest.raises(ValueError, match="y_val must have 10 entries, as X_val has samples, got 9"):
+    with pytest.raises(ValueError, match=r"^y_val\b"):
         svc_certified_C(X[:100], y[:100], X[:10], y[:9], (0.1, 10.0))

@@ -134,7 +134,7 @@ def test_the_smallest_mean_of_lines(seed):
 
 
 def test_too_few_solves_are_told():
-    with pytest.warns(ConvergenceWarning, match=r"not within eps=0\.0001: max_solves"):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_solves\b"):
         best = svr_certified_C(*PARTS, RANGE, 1e-4, n_grid=3, max_solves=4, kernel="linear")
     assert not best.converged and best.n_solved <= 4
 
@@ -144,9 +144,9 @@ def test_too_few_solves_are_told():
     [
         ({"C_range": (1.0, 0.1)}, ValueError, "C_range must be"),
         ({"eps": 0.0}, ValueError, "'eps' parameter"),
-        ({"C": 1.0}, TypeError, "unexpected keyword argument 'C'"),
-        ({"store": "folder"}, TypeError, "unexpected keyword argument 'store'"),
-        ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
+        ({"C": 1.0}, TypeError, "'C'"),
+        ({"store": "folder"}, TypeError, "'store'"),
+        ({"intercept": "free"}, ValueError, r"^intercept\b"),
         ({"y_val": None}, ValueError, "y_val must hold"),
         ({"y_val": np.zeros(3)}, ValueError, "y_val must have"),
         ({"y_val": np.full(60, np.nan)}, ValueError, "y_val contains NaN"),
