@@ -147,7 +147,7 @@ class _Undecided:
         self._hessian.begin(width)
         # Both are updated in every step; this removes rounding errors.
         short, total = self._thresholds - samples.margins(w), self._given.copy()
-        last, least, lost, before = np.zeros(samples.n), np.inf, 0, np.inf
+        last, least, lost, before, first = np.zeros(samples.n), np.inf, 0, np.inf, 0.0
         for steps in range(most + 1):
             smoothed = loops.smooth_duals(slopes, short, alpha := np.empty(samples.n))
             total += samples.combine(alpha - last)
@@ -170,11 +170,15 @@ class _Undecided:
             before, lost = error, 0 if own + smoothed < least else lost + 1
             least = min(least, own + smoothed)
             # Only rounding errors keep steps from lowering the objective.
-            if steps == most or lost == 3:
+            first = error if steps == 0 else first
+            if steps == most or lost == 3 or (lost and error > first):
                 break
             try:
                 step = -self._hessian.solve(gradient, (alpha > 0.0) & (alpha < losses.caps))
             except np.linalg.LinAlgError:
+                break
+            # A step uphill is made of rounding errors, which the next ones would multiply.
+            if float(gradient @ step) >= 0.0:
                 break
             change = samples.margins(step)
             along = float((w - self._given) @ step), float(step @ step)
