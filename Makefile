@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo compiled test quick proofs sanitize portable test-matrix release speed bench doc doc-quick lint format dist clean
+.PHONY: help demo compiled test rest quick proofs sanitize portable test-matrix release speed bench doc doc-quick lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +24,13 @@ demo: $(VENV)/.installed-plot ## four things to see in a minute; figures go to d
 
 compiled: $(VENV)/.installed-test ## compile the C++ loops again after a change
 
-test: $(VENV)/.installed-test ## run the tests, on all cores
+test: $(VENV)/.installed-test ## run the tests that a change wants first, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
+
+# Searches go on for as long as they are told, and scripts of papers take minutes each.
+rest: $(VENV)/.installed-test ## run the tests that `make test` leaves out, but for searches of minutes
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m proof \
+	  --ignore tests/proofs --ignore tests/test_benchmarks.py --ignore tests/test_site.py
 
 quick: $(VENV)/.installed-test ## run the quick tests only, in a minute or two
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow and not contract and not proof"

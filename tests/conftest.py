@@ -49,6 +49,27 @@ def little_memory(monkeypatch):
     return pretend
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave cases of functions with the mark `few` to proofs, once each value has been met."""
+    cases = {}
+    for item in items:
+        mark = item.get_closest_marker("few")
+        if mark and not item.get_closest_marker("proof"):
+            cases.setdefault((item.parent.nodeid, item.originalname), (mark, []))[1].append(item)
+    for mark, of_one in cases.values():
+        met, kept = set(), []
+        values = [{(name, id(value)) for name, value in item.callspec.params.items()}
+                  for item in of_one]  # fmt: skip
+        for _ in range(min(mark.args[0], len(of_one))):
+            left = (at for at in range(len(of_one)) if at not in kept)
+            kept.append(max(left, key=lambda at: len(values[at] - met)))
+            met |= values[kept[-1]]
+        for at, item in enumerate(of_one):
+            if at not in kept:
+                item.add_marker("proof")
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--proof-minutes", type=float, default=2.0, help="of each search in tests/proofs"

@@ -88,7 +88,7 @@ def test_ratios_are_written_in_two_digits():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore")
 def test_every_job_of_asv_runs():
     """On a twentieth of its data; those of a few samples as they are."""
@@ -211,7 +211,7 @@ def test_every_experiment_on_ordinal_embedding_runs(part, capsys, tmp_path):
         assert (tmp_path / "retrieval.png").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_shares_decided_rise_with_the_reference_and_the_intersection_decides_most(folder, capsys):
     options = ["--parts", "rates", "--out", str(folder / "out"), "--quick"]
     svm_paper.main(["--data", str(folder), "--sets", "breast_cancer", *options])

@@ -67,6 +67,7 @@ def choices(kind: type) -> list[dict]:
     return out
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_no_combination_is_an_error_or_a_warning(name, tmp_path):
@@ -147,6 +148,7 @@ class Recorder:
         return False
 
 
+@pytest.mark.few(11)
 @pytest.mark.slow
 @pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.9"),

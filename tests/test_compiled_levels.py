@@ -39,6 +39,7 @@ def test_sources_that_are_newer_than_the_loops_are_told(tmp_path):
         runpy.run_path(str(tmp_path / "__init__.py"))
 
 
+@pytest.mark.proof
 def test_an_import_of_all_levels_says_nothing():
     """Types that two levels register under one name are warned of, at each import."""
     done = subprocess.run(

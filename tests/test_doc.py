@@ -44,6 +44,7 @@ def bounds_as_before():
         registry.update(entries)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_prints_what_it_says(page, capsys):
@@ -62,6 +63,7 @@ def test_page_prints_what_it_says(page, capsys):
                 assert printed == ""
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_docstrings_print_what_they_say(path):

@@ -112,7 +112,7 @@ def test_eps_path_example_keeps_its_promise(capsys):
     assert result["errors"].max() <= result["eps"]
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_store_example_keeps_solutions_and_scores(capsys):
     result = run("grid_search_store")
     alone, stored = result["alone"].cv_results_, result["stored"].cv_results_
@@ -127,13 +127,14 @@ def test_chain_example_beats_single_positions(capsys):
     assert result["accuracy_chain"] > result["accuracy_single"] + 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_labellers_of_digit_words_beat_single_images():
     accuracy = run("digit_words")["accuracy"]
     assert accuracy["max-margin chain"] > accuracy["single images"] + 0.03
     assert accuracy["conditional random field"] > accuracy["single images"] + 0.05
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
@@ -172,7 +173,7 @@ def test_every_example_is_run():
         assert f'"{path.stem.removeprefix("plot_")}"' in run_here, path
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_demo_shows_four_things(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "examples")
     import demo

@@ -28,6 +28,7 @@ def test_every_public_name_has_a_target():
     assert targets.public_names() == targets.covered_names()
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", targets.TARGETS)

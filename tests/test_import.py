@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = '''
 import logging, os, random, sys, warnings
 import numpy as np
@@ -41,6 +43,7 @@ print([name for name in before if before[name] != after[name]])
 '''
 
 
+@pytest.mark.proof
 def test_an_import_changes_nothing_outside_of_the_package():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -154,6 +154,7 @@ KINDS += [(name, Interrupt) for name in ("ScreenedSVC", "PragamSVC", "ScreenedRT
                                          "OrdinalEmbedding")]  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name, kind", KINDS)
@@ -182,6 +183,7 @@ def test_an_interrupted_fit_leaves_all_or_nothing(name, kind):
     same(state(used), wanted)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ScreenedSVC", "ScreenedSVC, kernel", "PragamSVC", "ScreenedRTLM"]
@@ -207,6 +209,7 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
     assert np.all(np.abs(kept.objective_ - bare.objective_) <= slack)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["svc", "rtlm"])
 def test_an_interrupted_path_returns_whole_solutions_or_raises(name):

@@ -1,8 +1,13 @@
 """Arguments of odd kinds and sizes end in a documented exception or in a right answer."""
 
+import time
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from skscreen import (
@@ -12,6 +17,7 @@ from skscreen import (
     OrdinalEmbedding,
     PragamSVC,
     ScreenedLinearSVC,
+    ScreenedLinearSVR,
     ScreenedRTLM,
     ScreenedRTLMCV,
     ScreenedSVC,
@@ -138,3 +144,59 @@ def test_relevant_items_of_unequal_lengths():
     for relevant in ([[1, 0], [1]], [[1, 0]], [[1, 0, 1], [0, 1, 0]]):
         with pytest.raises(ValueError, match=r"relevant|inhomogeneous|inconsistent"):
             precision_at_k_of(relevant, [[1.0, 2.0], [1.0, 2.0]], 1)
+
+
+RNG = np.random.default_rng(0)
+N = 200
+ORDINARY = RNG.normal(size=(N, 10))
+SIGNS = np.where(ORDINARY[:, 0] + RNG.normal(size=N) > 0.0, 1, -1)
+FOUR = np.argmax(ORDINARY[:, :4] + 0.5 * RNG.normal(size=(N, 4)), axis=1)
+TWO_SIZES = np.where(RNG.random(N) < 0.5, 1e8, 1e-8)
+DECADES = 10.0 ** RNG.uniform(-4.0, 4.0, size=N)
+COLUMNS = ORDINARY * np.logspace(-5.0, 5.0, 10)
+L1 = {"penalty": "l1", "loss": "squared_hinge"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "data", "labels", "ordinary"),
+    [
+        (ScreenedLinearSVC(**L1), (ORDINARY, TWO_SIZES), SIGNS, (ORDINARY, None)),
+        (ScreenedLinearSVC(loss="hinge"), (ORDINARY, DECADES), FOUR, (ORDINARY, None)),
+        (
+            ScreenedLinearSVC(loss="hinge", multi_class="crammer_singer"),
+            (ORDINARY, DECADES), FOUR, (ORDINARY, None),
+        ),
+        *(
+            (model, (sparse.csr_matrix(COLUMNS), None), SIGNS, (sparse.csr_matrix(ORDINARY), None))
+            for model in (ScreenedLinearSVC(), ScreenedLinearSVC(loss="hinge"),
+                          ScreenedLinearSVC(**L1), ScreenedLinearSVR(),
+                          ScreenedSVC(kernel="linear"))
+        ),
+        *(
+            (model, (ORDINARY[:40, :5] + 1e8, None), SIGNS[:40], (ORDINARY[:40, :5], None))
+            for model in (ScreenedLinearSVC(), ScreenedLinearSVC(loss="hinge"),
+                          ScreenedLinearSVR(), ScreenedSVC(kernel="linear"), PragamSVC())
+        ),
+    ],
+)  # fmt: skip
+def test_wild_data_take_ten_times_as_long_or_a_warning_with_the_gap(model, data, labels, ordinary):
+    def seconds(X, weights):
+        before = time.process_time()
+        with warnings.catch_warnings(record=True) as record:
+            warnings.simplefilter("always")
+            clone(model).fit(X, labels, sample_weight=weights)
+        return time.process_time() - before, record
+
+    # Less than this is lost in what a busy machine adds.
+    usual = max(seconds(*ordinary)[0], 0.1)
+    needed, record = seconds(*data)
+    told = [str(warning.message) for warning in record]
+    assert needed <= 10.0 * usual or any("gap" in text for text in told)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_steps_that_are_rounding_errors_end_a_fit():
+    data, labels = RNG.normal(size=(58, 72)), np.arange(58) % 2
+    model = ScreenedLinearSVC(C=1e30, loss="squared_hinge", class_weight={0: 1e8, 1: 1e-8})
+    assert np.isfinite(model.fit(data, labels).coef_).all()

@@ -91,7 +91,7 @@ def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
     assert "all problems" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore:reference does not fit X")
 def test_no_decision_of_a_screening_of_its_own_is_wrong():
     # The hinges, of each kernel and intercept.
@@ -109,7 +109,7 @@ FITTED = {"kinds": ("blobs", "outliers", "nearly tied", "cancer", "scales"), "n"
 FAMILIES = ("linear: ", "linear, free: ", "kernel: ", "kernel, free: ")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_decision_of_a_fit_is_wrong():
     counts, n_problems, unknown = fits.run(n_rounds=2, **FITTED)
@@ -145,7 +145,7 @@ def test_wrong_decisions_of_fits_are_found_out():
 LOSSES_CHECKED = ("squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_decision_with_other_losses_is_wrong():
     kinds = ("blobs", "nearly tied", "cancer")
@@ -183,6 +183,7 @@ def test_no_feature_is_left_out_wrongly():
         assert sum(found["not judged"] for found in counts) == 0
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [6, 13, 48, 90])
 def test_gaps_include_errors_of_kernel_values(seed):
@@ -192,7 +193,7 @@ def test_gaps_include_errors_of_kernel_values(seed):
     assert not warned
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_bounds_on_errors_of_tiles_do_not_keep_a_regression_from_its_tolerance():
     """Rows enough for tiles, an outlier and C = 1e5: the bounds alone are 3e-4 of the objective."""
     X = gaps.samples("outliers", np.random.default_rng(3), 2100)
@@ -213,7 +214,7 @@ def test_bounds_on_errors_of_tiles_do_not_keep_a_regression_from_its_tolerance()
     assert model.dual_gap_ <= model.tol
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_gaps_offsets_and_decisions_at_a_nu_are_right(monkeypatch, capsys):
     assert at_nu.main(["--problems", "16"]) == 0
     # What is wrong is found: gaps that are too small, and decisions turned round.

@@ -27,7 +27,7 @@ FITTED = clone(MODEL).fit(TRIALS, ODD)
 ROWS = odd_last(TRIALS, ODD)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_all_dimensions_of_a_truth_are_found_by_any_seed():
     draws = np.random.default_rng(3)
     truth = true_dimensions(100, 5, draws)
@@ -365,6 +365,7 @@ class Interrupt(BaseException):
     pass
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no alarms")
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarms")

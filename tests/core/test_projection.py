@@ -38,7 +38,7 @@ def problems(draw):
     return m, float(sigma @ feasible), sigma, l, u, d
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @settings(max_examples=300, deadline=None)
 @given(problems(), st.booleans())
 def test_ties_by_enumeration(problem, search_only):

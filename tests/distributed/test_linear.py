@@ -43,6 +43,7 @@ def primal_and_dual(model, rows, signs, weights=1.0):
     return primal, np.sum(alpha - weights * model.C * short**2) - 0.5 * u @ u
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("C", [0.01, 10.0])
@@ -218,7 +219,7 @@ def test_conjugate_gradients_for_wide_rows(hinge):
     assert_allclose(found.primal, expected.objective_, rtol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_warm_start_and_a_fit_that_is_cut_short(client):
     with pytest.warns(ConvergenceWarning, match="tol=1e-12") as caught:
         model = DistributedLinearSVC(10.0, loss="hinge", tol=1e-12, max_iter=2).fit(ROWS, y)
@@ -230,7 +231,7 @@ def test_warm_start_and_a_fit_that_is_cut_short(client):
         model.fit(ROWS[:, :5], y)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("loss", some(["squared_hinge", "hinge"], 0))
 def test_the_loss_of_a_worker_changes_nothing(lose_worker, loss):
     # No start from a part, so that there are passes in which a worker can be lost.
@@ -251,7 +252,7 @@ def test_the_loss_of_a_worker_changes_nothing(lose_worker, loss):
     assert again.n_iter_ == model.n_iter_ > 4
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_lost_cluster_leaves_the_last_iterate():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
@@ -273,6 +274,7 @@ def test_a_lost_cluster_leaves_the_last_iterate():
     assert np.isfinite(model.dual_gap_)
 
 
+@pytest.mark.few(16)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "labels", "weights", "error", "message"),
@@ -356,7 +358,7 @@ def test_without_a_client(monkeypatch):
         DistributedLinearSVC().fit(ROWS, y)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_without_dask():
     code = """
 import sys, skscreen

@@ -24,6 +24,7 @@ def counts(model):
     return model.screening_history_[["where", "zero", "at_bound"]].tolist()
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
@@ -67,7 +68,7 @@ def test_the_certificate_is_one_of_the_full_problem(client):
     assert model.screening_history_[-1]["undecided"] < 0.5 * model.n_triplets_
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("call", some([4, 10], 0))
 def test_the_loss_of_a_worker_changes_nothing(lose_worker, call):
     model = DistributedRTLM(lam=0.02).fit(X, y)
@@ -80,7 +81,7 @@ def test_the_loss_of_a_worker_changes_nothing(lose_worker, call):
     assert again.n_iter_ == model.n_iter_
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_part_may_have_no_triplet_left(client):
     # Class 0 is far from all others: none of its triplets can matter.
     rng = np.random.default_rng(0)

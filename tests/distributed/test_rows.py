@@ -83,6 +83,7 @@ GIVEN = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", GIVEN)
 def test_the_fit_is_that_in_memory(client, kind):
@@ -98,6 +99,7 @@ def test_the_fit_is_that_in_memory(client, kind):
     assert_allclose(model.score(rows, labels), np.mean(predicted == y))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "weights",
     [da.from_array(WEIGHTS, chunks=7), dd.from_pandas(pd.Series(WEIGHTS), npartitions=3)],

@@ -86,6 +86,7 @@ def test_a_hinge_needs_a_quadratic_piece(smoothing):
         model.fit(ROWS).lower_bound(1e-6)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_bound_holds_wherever_it_comes_from(loss):

@@ -91,6 +91,7 @@ def test_grid_search_over_rows_of_answers():
 # -- what is learned -----------------------------------------------------------------------------
 
 
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -109,6 +110,7 @@ def test_the_shape_of_the_points_is_found():
     assert procrustes_distance(POINTS, model().fit_transform(T)) < 0.02
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["gnmds", "ste"])
 def test_the_convex_formulation(loss):

@@ -31,6 +31,7 @@ def rare_object(seed, n_answers, n_components=2, n_rows=1500):
     return points, *(answers_about(points, np.array(rows), rng) for rows in (known, about))
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("n_components", [2, 3])
 @pytest.mark.parametrize("n_answers", [10, 40, 100])
@@ -103,6 +104,7 @@ def test_places_are_drawn_from_the_map_times_the_probability_of_the_answers(loss
     np.testing.assert_allclose(np.cov(drawn[:, 12].T), expected, atol=0.06)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["soe", "ste"])
 def test_regions_grow_where_answers_lack(loss):

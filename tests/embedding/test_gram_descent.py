@@ -40,6 +40,7 @@ def optimum(loss, weights):
     return cp.Problem(cp.Minimize(mean + REG / N * cp.trace(G))).solve(solver=cp.CLARABEL)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("ste"), EmbeddingLoss("oddoneout")], ids=str

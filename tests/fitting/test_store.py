@@ -190,6 +190,7 @@ MODELS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_solution_is_that_of_no_store(name, tmp_path):
@@ -279,7 +280,7 @@ for k in range(10**6):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
     rng = np.random.default_rng(0)
     for _ in range(2):

@@ -63,7 +63,7 @@ def test_screening_display_draws_both_rates(path):
     assert len(display.fills_) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_gaps_that_are_no_rounding_errors_are_in_the_panel():
     data, labels = load_wine(return_X_y=True)
     path = rtlm_path(scale(data), labels, ratio=0.8, n_neighbors=3)

@@ -179,6 +179,7 @@ def assert_same_optimum(left, right):
 # -- the problem that is solved ------------------------------------------------------------------
 
 
+@pytest.mark.few(12)
 @pytest.mark.slow
 @every
 @pytest.mark.parametrize("lam", [0.1, 0.003])
@@ -222,6 +223,7 @@ def test_lam_max_stays_moderate_for_bounds_near_the_ends_of_the_quadratic_piece(
     assert margin <= 4.0 * 0.2 * lam_max(0.2, 0.2)
 
 
+@pytest.mark.few(9)
 @pytest.mark.slow
 @every
 def test_screening_does_not_change_the_solution(lists, kind):
@@ -251,6 +253,7 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
     assert primal - dual <= 1e-8 * primal
 
 
+@pytest.mark.few(9)
 @pytest.mark.slow
 @every
 def test_no_bound_decides_wrongly(lists, kind):
@@ -281,6 +284,7 @@ def test_no_bound_decides_wrongly(lists, kind):
     assert sorted(decided.values())[1] > 0
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @explicit_lists
 def test_paths_with_and_without_screening_agree(lists, kind):
@@ -421,6 +425,7 @@ def test_similar_pairs_alone_give_the_zero_metric(kind):
     assert (model.objective_, model.dual_gap_, model.n_triplets_) == (0.0, 0.0, len(S))
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @kinds
 def test_dissimilar_pairs_alone(kind):
@@ -429,6 +434,7 @@ def test_dissimilar_pairs_alone(kind):
     assert model.pair_distance(X[D]).min() ** 2 >= 2.9
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("size", [1e-20, 1e-6, 1e4, 1e20])

@@ -151,6 +151,7 @@ def test_more_features_than_samples():
     assert len(model.components_) < 12
 
 
+@pytest.mark.few(15)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("size", [1e-150, 1e-35, 1e-20, 1e20, 1e35, 1e150])
@@ -423,6 +424,7 @@ def wide_data():
     return X, y
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [{}, {"loss": "hinge"}, {"pull": 0.5}, {"triplets": True}], ids=lambda kind: str(kind)
@@ -538,6 +540,7 @@ def test_a_narrow_quadratic_piece_in_long_rows_is_descended_as_it_is():
     assert PathSolver(rtlm_path(X, y, width=0.004, n_lams=2).problem).proximal is not None
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("ranges", [False, True])
 def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges):

@@ -53,6 +53,7 @@ def test_a_number_of_values_means_fractions():
     assert search.best_lam_ in (0.3, 1e-3) and search.best_estimator_.relative_lam
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_neighbors": None}, {"diagonal": True}, {"pull": 0.5},
                                      {"loss": "hinge", "n_neighbors": 3}])  # fmt: skip
@@ -117,6 +118,7 @@ def tuples_of(size, n=60):
     return rows, np.where(RNG.random(n) < 0.7, 1, -1)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"bounds": (20.0, 30.0)}], ids=str)
 @pytest.mark.parametrize("size", [2, 3, 4])

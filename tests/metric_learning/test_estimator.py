@@ -282,6 +282,7 @@ def test_history_of_the_last_solve(kind):
     assert history["dual"].max() <= model.objective_ and history["iteration"][0] == 0
 
 
+@pytest.mark.few(15)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("bound", [*BOUNDS, ["rrpb", "pgb"], tuple(BOUNDS)], ids=str)

@@ -35,6 +35,7 @@ def negative_term(A, C):
     return -(np.diag(C) if A.ndim == 2 else C)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("lam", [1.0, 0.1, 0.01, 1e-3, 1e-4])
@@ -73,6 +74,7 @@ def test_a_linear_term_has_the_objective_of_clarabel(term, loss, diagonal):
         assert found == pytest.approx(best.primal, rel=1e-8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("diagonal", "options"), some(product([False, True], [
     {"loss": "squared_hinge"}, {"linear_term": "any"},
@@ -135,6 +137,7 @@ def test_long_rows_and_weights_with_the_squared_hinge():
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @KINDS
 def test_features_that_no_sample_differs_in(diagonal):

@@ -260,6 +260,7 @@ def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
         assert path.rates[t] >= path.path_rates[t]
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "bound", ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb", ["rrpb", "pgb"]], ids=str
@@ -271,6 +272,7 @@ def test_every_bound_gives_the_same_path(path, bound):
     assert other.rates[1:].max() > 0.0
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["linear", "semidefinite"])
 def test_every_rule_gives_the_same_path_and_decides_more(path, rule):

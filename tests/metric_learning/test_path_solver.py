@@ -34,6 +34,7 @@ def grid(case, n=12, ratio=0.7):
     return case.explicit.lam_max() * ratio ** np.arange(n)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @cases
 def test_every_value_has_a_true_certificate_of_the_full_problem(case):
@@ -47,6 +48,7 @@ def test_every_value_has_a_true_certificate_of_the_full_problem(case):
         assert solution.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=2e-8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @cases
 def test_screening_changes_no_objective_of_the_path(case):
@@ -56,6 +58,7 @@ def test_screening_changes_no_objective_of_the_path(case):
             assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-8)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @cases
 def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
@@ -76,6 +79,7 @@ def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     assert np.mean(rates) > 0.7
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @cases
 def test_only_solves_that_follow_a_long_one_screen_before_the_first_iteration(case):
@@ -109,6 +113,7 @@ def test_any_order_and_repeated_values_are_solved_too(case):
     assert ends[0] == pytest.approx(ends[1], rel=2e-8)
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [2.0, 1.0, 0.4, 0.01])
@@ -150,6 +155,7 @@ def test_the_same_path_twice_is_bitwise_the_same():
         assert one.n_iter == other.n_iter
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [-20, 20])
 @cases
@@ -169,7 +175,7 @@ def test_the_unit_of_the_data_does_not_matter(case, power):
         np.testing.assert_array_equal(one.point.value, other.point.value * 4.0**power)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_an_approach_that_rounding_errors_end_goes_no_further():
     """A feature a hundred million times as large as the others, and lambda far below lambda_max."""
     X = np.random.default_rng(0).normal(size=(11, 3)) * [1.0, 1.0, 5e7]

@@ -75,6 +75,7 @@ def test_decisions_of_the_sphere_rule_are_the_printed_ones(name, diagonal):
             assert np.mean(printed != 0) - found.rate_ <= 1e-3
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("name", SETS)

@@ -32,6 +32,7 @@ SIGNS = np.where(y == 1, 1.0, -1.0)
 SOLVERS = ["pragam", "bmrm", "ls-bmrm", "pegasos"]
 
 
+@pytest.mark.few(17)
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
@@ -181,7 +182,7 @@ def test_small_batches():
         assert not hasattr(model, "dual_coef_")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_options_of_the_algorithms_reach_them():
     plain = PragamSVC(tol=1e-6).fit(X, y)
     exact = PragamSVC(tol=1e-6, lipschitz=len(y) * np.linalg.norm(X, 2) ** 2).fit(X, y)

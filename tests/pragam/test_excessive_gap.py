@@ -35,6 +35,7 @@ def global_constant(name, lam):
     return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2) ** 2 / lam
 
 
+@pytest.mark.few(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])
@@ -110,7 +111,7 @@ def test_bounds_are_those_of_the_points():
     assert history[-1]["gap"] == found.gap <= 1e-6 < history[-2]["gap"]
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize(("name", "tol"), some([("cancer", 1e-5), ("digits", 1e-7)], 0))
 def test_automatic_constant_and_restarts_save_iterations(name, tol):
     lam = 1e-3

@@ -44,6 +44,7 @@ def samples(kind, n=700, d=7):
 KINDS = ["plain", "off centre", "outliers", "spread", "constant", "sparse", "zeros", "wide"]
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_as_exact_as_said(kind):
@@ -72,6 +73,7 @@ def test_sums_are_as_exact_as_said(kind):
     assert (rows.tiles is None) == (kind == "wide")
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "outliers", "zeros", "wide"])
 def test_results_do_not_depend_on_the_number_of_threads(kind, monkeypatch):

@@ -29,6 +29,7 @@ def extended(A, B, degree, coef0):
     return (np.longdouble(0.2) * (A @ B.T) + np.longdouble(coef0)) ** degree
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "wide", "lengths", "sparse"])
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 1.0), (3, 0.0), (3, 1.0), (6, 0.5)])
@@ -99,6 +100,7 @@ def test_scores_of_new_samples(make):
         assert np.array_equal(signs, np.sign(expected[:, k] + b))
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("degree", "coef0", "C", "tol"), [(2, 1.0, 1.0, 1e-7), (3, 0.0, 10.0, 1e-3)]

@@ -47,6 +47,7 @@ def weighted_differences(costs):
         yield losses, np.stack(rows)
 
 
+@pytest.mark.few(11)
 @pytest.mark.slow
 @pytest.mark.parametrize("class_weight", ["balanced", COSTS, {"x": 0.0, "y": 1.0, "z": 2.0}])
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -151,6 +152,7 @@ def rare(rng, n, length, share, runs):
     return [labels[:, None] * 2.0 + rng.normal(size=(length, 1)) for labels in y], y
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("length", "runs"), [(1, 1), (30, 1), (30, 3)])
 @pytest.mark.parametrize("kind", [MaxMarginChain, ChainCRF])

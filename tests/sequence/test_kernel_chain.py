@@ -15,6 +15,7 @@ from skscreen import KernelChainClassifier
 from skscreen.sequence.likelihood import KernelFactor
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("C", "eta"), [(0.3, 1.0), (2.0, 0.4)])
 def test_kernel_chain_against_a_plain_optimiser(C, eta):

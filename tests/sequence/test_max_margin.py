@@ -70,6 +70,7 @@ def test_long_sequences_need_many_labellings():
     assert abs(fast.objective_ - slow.objective_) <= 5e-3 * fast.objective_
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, "balanced"])
 def test_dense_and_sparse_rows_of_many_labels_have_one_optimum(weights):
@@ -143,6 +144,7 @@ def test_badly_scaled_data_keep_the_certificate(size, solver):
 SEPARATED = [np.array([[12573022.10933933]]), np.array([[-13210486.330130189]])]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", [{"fit_start_end": False}, {}, {"fit_intercept": False}])
 def test_temperatures_too_low_for_floating_point_end_the_fit(options):
     with warnings.catch_warnings(record=True) as caught:
@@ -152,6 +154,7 @@ def test_temperatures_too_low_for_floating_point_end_the_fit(options):
     assert model.dual_gap_ <= 1e-3 or (len(caught) == 1 and model.dual_gap_ <= 1.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [10.0, 1000.0])
 def test_an_optimum_below_the_rounding_errors_of_losses_is_reached(C):
@@ -172,6 +175,7 @@ def test_no_more_iterations_than_asked_for(max_iter):
     assert model.n_iter_ == max_iter
 
 
+@pytest.mark.few(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
 @pytest.mark.parametrize(
@@ -245,6 +249,7 @@ def test_auto_follows_the_scales_of_the_columns():
         assert_array_equal(model.coef_, same.coef_)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [1.0, 10.0])
 def test_large_columns_that_tell_of_the_labels_are_solved(C):

@@ -62,6 +62,7 @@ def test_the_optimum_is_that_of_an_independent_solver(C, B):
     assert_allclose(model.objective_, found, rtol=1e-12)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 def test_columns_of_very_unequal_size(C, as_given):
@@ -124,6 +125,7 @@ def test_a_short_row_has_all_digits(level):
         assert_allclose(alpha[0, 0], c[0], rtol=1e-15)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("scales", [1e2, 1e3])
 def test_no_fit_gives_up_by_rounding_errors(scales):
@@ -137,6 +139,7 @@ def test_no_fit_gives_up_by_rounding_errors(scales):
         assert found.certificate.relative_gap <= 1e-5
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("as_given", [sparse.csr_array, sparse.csc_matrix, np.asfortranarray])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -62,6 +62,7 @@ def test_same_as_a_grid_search(name, scoring, options):
 GAMMAS = [0.3, "scale", 0.01, 0.01]
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
@@ -229,6 +230,7 @@ def test_precomputed_kernel():
         assert_allclose(model.best_score_, by_rows.best_score_, atol=0.03)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_a_certified_choice(options):

@@ -194,6 +194,7 @@ def test_a_hard_margin_that_does_not_exist(kernel, options):
         ScreenedSVC(np.inf, kernel=kernel, **options).fit(data, labels)
 
 
+@pytest.mark.few(15)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model",

@@ -145,6 +145,7 @@ def test_the_hinge_is_refused():
         ScreenedLinearSVC(penalty="l1", loss="hinge").fit(X, SIGNS)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 def test_a_path_over_C(as_given):
@@ -297,7 +298,7 @@ def test_weights_of_losses_that_differ_by_ten_orders_take_few_steps():
     assert L1Problem(Z, signs, c).solve(1.0, 1e-6, 1000).relative_gap <= 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_sweeps_that_stand_still_give_way_to_the_whole_model():
     """Steps of the weights in use ended at a gap of 7e-3 here, and on w8a at C = 100 at .85."""
     rng = np.random.default_rng(0)

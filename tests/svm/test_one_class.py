@@ -44,6 +44,7 @@ def test_solutions_are_those_of_scikit_learn(kernel, nu, cancer):
     assert whole(model, len(X)).sum() == pytest.approx(nu * len(X), rel=1e-12)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize("shape", ["plane", "sphere"])
@@ -98,6 +99,7 @@ def test_matrices_functions_and_sparse_rows_are_the_same(cancer):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_the_sphere_is_the_smallest_one(kernel, cancer):
     X, nu = cancer[:80, :5], 0.15

@@ -43,6 +43,7 @@ def best_values(kernel):
     return [primal(Q, each, optimum(Q, each)) for each in bounds]
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("screening", [False, "gap", "ball1", "ball2", "intersection"])
@@ -92,6 +93,7 @@ def test_free_intercept(options):
         assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | FREE])
 @pytest.mark.parametrize("test", ["ball1", "intersection"])
@@ -161,6 +163,7 @@ def test_max_iter_is_the_most_at_every_C(options):
     assert path.n_iters.max() == 10
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("options", [LINEAR, RBF])
@@ -185,6 +188,7 @@ def free_primal(Q, bounds, alpha, b):
     return 0.5 * alpha @ Q @ alpha + bounds @ losses
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("weights", [np.ones(len(y)), np.where(np.arange(len(y)) % 3, 0.2, 2.0)])

@@ -88,6 +88,7 @@ def test_data_of_all_kinds_and_threads_agree(options):
     assert_array_equal(again.dual_coefs, path.dual_coefs)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [OVO, OVR, OVR | PENALISED])
 def test_the_eps_path_keeps_its_promise_for_each_problem(options):

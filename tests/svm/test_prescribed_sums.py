@@ -132,6 +132,7 @@ def test_sums_are_met_by_samples_inside_or_by_slopes(kind):
     assert np.count_nonzero(inside) <= sums.totals.size
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.slow
 def test_tiles_and_a_matrix_have_one_solution(kind):
@@ -182,6 +183,7 @@ def test_solutions_are_those_of_scikit_learn():
     np.testing.assert_allclose(found.margins[:n] + b, known.predict(X), atol=1e-4)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("scale", [1.0, 1e-4])
 @pytest.mark.parametrize("solver", ["auto", "coordinate-descent", "second-order"])
 def test_rows_with_a_sum_have_the_solution_of_their_kernel(solver, scale):

@@ -187,7 +187,7 @@ def test_wrong_arguments_are_named():
         ScreenedSVR(1e3, max_iter=3).fit(X, y)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_many_noisy_rows_converge():
     """Where most residuals are outside the tube, levels start far off and the gap falls slowly."""
     rng = np.random.default_rng(0)
@@ -268,6 +268,7 @@ def test_targets_within_a_wide_tube_of_squared_losses_have_no_gap():
         assert model.dual_gap_ == 0.0 and model.objective_ == 0.0
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])

@@ -15,6 +15,7 @@ WEIGHTS = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 120)
 CS, EPSILONS, GAMMAS = [0.1, 1.0, 10.0], [0.5, 0.0, 0.1], [0.3, 0.05]
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_scores_are_those_of_a_grid_search(loss):

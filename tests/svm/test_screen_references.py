@@ -22,6 +22,7 @@ Y = np.where(LABELS == 1, 1.0, -1.0)
 WINE = scale(load_wine().data), load_wine().target
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("intercept", ["free", "penalised", "none"])

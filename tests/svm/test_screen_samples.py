@@ -141,6 +141,7 @@ def test_linear_svc_as_reference_and_as_solver(loss, tol):
     assert part == pytest.approx(objective(whole.fit(X, LABELS)), rel=1e-7)
 
 
+@pytest.mark.few(14)
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("intercept", ["penalised", "none"])

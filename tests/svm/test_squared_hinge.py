@@ -142,6 +142,7 @@ class Known:
         return self.Q[index]
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.1])

@@ -179,6 +179,7 @@ def test_evaluations_agree(geometry):
         assert np.linalg.norm(sorted_adjoint - adjoint) <= error + sorted_error
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_paths_agree(diagonal):

@@ -59,6 +59,7 @@ def assert_optimal(case, solution, tol):
     assert np.linalg.norm(theta - best.theta) <= radius + best.radius
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [1.0, 0.2])
@@ -79,6 +80,7 @@ def test_screening_and_active_set_do_not_change_the_result(case):
             assert bool(solution.history) is screening
 
 
+@pytest.mark.few(31)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
@@ -86,6 +88,7 @@ def test_every_bound_gives_the_optimum(case, bounds):
     assert_optimal(case, run(case, replace(TIGHT, hook=PaperScreening(bounds))), 1e-9)
 
 
+@pytest.mark.few(11)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("rule", RULES)
@@ -203,6 +206,7 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     assert_optimal(case, solution, 1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @cases
 def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
@@ -286,6 +290,7 @@ CLOSE_CLASSES = [
 ]
 
 
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.05, 0.0])
 @pytest.mark.parametrize("diagonal", [False, True])

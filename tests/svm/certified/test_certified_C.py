@@ -75,7 +75,7 @@ def test_the_result():
     assert_array_equal(other.bounds.lower, best.bounds.lower)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_data_of_all_kinds_agree():
     X, y, X_val, y_val = halves("made")
     linear = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, kernel="linear")
@@ -96,6 +96,7 @@ def test_data_of_all_kinds_agree():
         assert abs(other.lower_bound - rbf.lower_bound) <= 0.02
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"fit_intercept": False}, {"intercept_scaling": 10.0}])
 def test_weights_and_intercepts(options):

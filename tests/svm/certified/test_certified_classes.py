@@ -40,6 +40,7 @@ def inside(bounds, C, error):
     return parts.any() and np.all(low <= error) and np.all(error <= high)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("name", ["iris", "wine", "digits"])
@@ -61,7 +62,7 @@ def brute_force(bounds, X, y, X_val, y_val, options):
     return errors
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_classes_that_a_line_tells_from_nothing_have_equal_scores():
     """Two problems with w = 0 and b = -1: which class wins cannot be proved, nor is it claimed."""
     X, y, X_val, y_val = halves("blobs")
@@ -108,7 +109,7 @@ class Problems:
         return not_ahead(self.codes, [point.scores for point in self.points(C)])
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

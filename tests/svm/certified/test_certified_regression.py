@@ -46,6 +46,7 @@ def clarabel_error(C, loss, kernel):
     return mean_absolute_error(wanted, between(B, A) @ (alpha[:n] - alpha[n:]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("loss", LOSSES)
@@ -81,7 +82,7 @@ def test_the_result_and_its_display():
     assert "%" not in display.lower_line_.get_label()
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_data_of_all_kinds_agree():
     A, targets, B, wanted = PARTS
     linear = svr_certified_C(*PARTS, RANGE, 0.02, kernel="linear", **PENALISED)

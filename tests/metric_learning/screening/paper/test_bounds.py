@@ -73,6 +73,7 @@ def formula(name, explicit, theta, alpha, lam, reference_lam):
     return positive, square - np.linalg.norm(negative) ** 2
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
@@ -112,6 +113,7 @@ def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_o
         assert np.linalg.norm(best.theta - centre) <= ball.radius + error
 
 
+@pytest.mark.few(24)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)

@@ -85,6 +85,7 @@ def followed():
     return path, {t: problem.optimum(path.lams[t]) for t in (4, 8, 11)}
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDS)
 def test_rules_decide_in_order_and_leave_pieces_of_rows(name, followed):

@@ -43,6 +43,7 @@ def test_no_range_without_a_decision_at_the_reference():
         assert not low < high
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ALL_CASES, ids=str)
 def test_ranges_hold_at_certified_optima(case):
@@ -64,6 +65,7 @@ def test_ranges_hold_at_certified_optima(case):
     assert counts[3] > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"diagonal": True}, {"loss": "hinge"}], ids=str)
 def test_a_path_with_ranges_is_the_same_path(options):

@@ -74,7 +74,7 @@ def test_semidefinite_search_decides_as_a_semidefinite_program():
     assert gained > 40
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_semidefinite_search_never_passes_what_a_point_of_the_cone_attains():
     """Ties included: the level is the margin of a metric in the ball, nearly the smallest."""
     rng = np.random.default_rng(1)
@@ -112,6 +112,7 @@ def orthant_program(d):
     return cp.Problem(cp.Minimize(h @ x), [cp.norm(x - q) <= r]), h, q, r
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("inside", [True, False], ids=["centre inside", "centre anywhere"])
 def test_analytic_rule_decides_as_a_conic_solver(inside):
@@ -311,6 +312,7 @@ def evaluated(case, problem, noise):
     return problem.at(case.lam, case.proximal(best.alpha)).evaluate(point)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @cases
 def test_no_decision_of_any_bound_and_rule_is_wrong(case):

@@ -33,6 +33,7 @@ def test_flat_kernels_on_many_samples_in_tiles(C):
     assert model.dual_gap_ <= 1e-6
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
 @pytest.mark.parametrize(("C", "gamma"), [(1e6, 1e-3), (1e6, 0.1), (1e9, 0.1)])
@@ -65,7 +66,7 @@ def test_squared_hinges(n, C, gamma):
     assert model.dual_gap_ <= 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("seed", some([2, 3, 15], 1))
 def test_a_step_that_is_no_ascent_is_damped(seed):
     """With these draws 2.1 million steps left a gap of a fifth, or took ten times as long."""

@@ -38,6 +38,7 @@ def test_what_the_factor_finds_is_the_optimum(free):
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=3e-8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("C", [1e4, 1e6])

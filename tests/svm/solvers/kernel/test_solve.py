@@ -179,7 +179,7 @@ def test_a_cache_smaller_than_the_gram_gives_the_same(free):
     assert results[0].certificate.primal == pytest.approx(results[1].certificate.primal, rel=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_path_by_scaled_starts_with_known_margins_costs_few_steps():
     samples, weights = case("cancer")
     solution, previous = None, None
@@ -253,6 +253,7 @@ def test_an_indefinite_kernel_that_was_not_noticed_is_reported():
         solve_kernel(KernelSamples(gram, np.sign(A[0])), hinge(np.full(40, 10.0)))
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-300, 1e30])

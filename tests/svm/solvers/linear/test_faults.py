@@ -50,6 +50,7 @@ UNEQUAL = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scales", UNEQUAL.values(), ids=UNEQUAL)
@@ -95,6 +96,7 @@ def test_steps_along_columns_of_huge_entries_end_before_the_kinks(seed):
     assert state.n_iter - before < 300
 
 
+@pytest.mark.few(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [1, 2, 4, 8])
 def test_a_newton_solve_that_gains_next_to_nothing_ends(seed):
