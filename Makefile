@@ -37,6 +37,7 @@ quick: $(VENV)/.installed-test ## run the quick tests only, in a minute or two
 
 proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
 	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2)
+	@$(RUN) -m pytest -q -n auto --dist worksteal --optima compare
 
 # The checked module is found before those of the environment, whose packages serve as they are;
 # the environment's own Python would find the editable one first.

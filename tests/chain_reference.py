@@ -4,6 +4,7 @@ from itertools import pairwise, product
 
 import cvxpy as cp
 import numpy as np
+from optima import Problem
 from pragam_reference import TIGHT
 
 
@@ -42,7 +43,7 @@ def margin_optimum(X, y, m, lam):
     parts = differences(X, y, m)
     w = cp.Variable(parts[0][1].shape[1])
     risk = sum(cp.max(losses - rows @ w) for losses, rows in parts) / len(parts)
-    return cp.Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(**TIGHT)
+    return Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(**TIGHT)
 
 
 def log_loss(X, y, m, w):
@@ -59,7 +60,7 @@ def log_optimum(X, y, m, lam):
     parts = differences(X, y, m)
     w = cp.Variable(parts[0][1].shape[1])
     risk = sum(cp.log_sum_exp(-rows @ w) for _, rows in parts) / len(parts)
-    return cp.Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(solver="CLARABEL")
+    return Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(solver="CLARABEL")
 
 
 def log_marginals(x, m, w):

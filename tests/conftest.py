@@ -10,6 +10,7 @@ from skscreen.core import memory
 
 # pytest's importlib mode leaves sys.path alone; the tests share `rtlm_reference`.
 sys.path.append(str(Path(__file__).parent))
+import optima
 
 # Every run tries the same examples; the searches of tests/proofs try others.
 settings.register_profile("same examples", derandomize=True)
@@ -74,3 +75,11 @@ def pytest_addoption(parser):
     parser.addoption(
         "--proof-minutes", type=float, default=2.0, help="of each search in tests/proofs"
     )
+    parser.addoption(
+        "--optima", choices=("read", "compare", "write"), default="read",
+        help="read solutions of other solvers in tests/optima.npz, solve again, or write them",
+    )  # fmt: skip
+
+
+def pytest_configure(config):
+    optima.MODE = config.getoption("--optima")

@@ -2,6 +2,7 @@
 
 import cvxpy as cp
 import numpy as np
+from optima import Problem
 
 TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
@@ -13,7 +14,7 @@ def optimum(X, signs, lam, free, weights=None):
     w, b = cp.Variable(d), cp.Variable()
     scores = X @ w + b if free else X @ w
     losses = cp.pos(1.0 - cp.multiply(signs, scores))
-    problem = cp.Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + caps @ losses))
+    problem = Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + caps @ losses))
     return problem.solve(**TIGHT)
 
 

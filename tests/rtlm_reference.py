@@ -12,6 +12,7 @@ from functools import cache, cached_property
 
 import cvxpy as cp
 import numpy as np
+import optima
 from cvxpy.error import SolverError
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
@@ -204,7 +205,7 @@ class Explicit:
             objective += cp.sum_squares(cp.multiply(root, quadratic))
             slack = linear + quadratic if self.most == 1.0 else quadratic
         margin = (self.flat / unit) @ cp.vec(theta, order="C") + slack >= self.threshold
-        problem = cp.Problem(cp.Minimize(objective), [margin])
+        problem = optima.Problem(cp.Minimize(objective), [margin])
         tight = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_threads": 1}
         with warnings.catch_warnings():
             # Our certificate says how accurate the solution is.

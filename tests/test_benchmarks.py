@@ -59,6 +59,7 @@ def test_commands_that_pages_name_are_there():
     assert all((root / file).exists() for file in files)
 
 
+@pytest.mark.proof
 def test_the_page_of_a_family_has_a_figure_and_a_folded_table(tmp_path):
     ours = ["fit", "made 9 × 2", "ScreenedSVC", "0.5", "gap 1e-7"]
     rows = [[*ours, "SVC", "2", "tol=1e-3", "4 times faster"],
@@ -103,7 +104,7 @@ def test_every_job_of_asv_runs():
     assert imported.timer() > before
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_the_ablation_of_paths_replaces_what_is_there(capsys):
     X, y = load_iris(return_X_y=True)
     # Rows of three features are padded; the ablation has to leave the padding out.

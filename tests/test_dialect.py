@@ -142,7 +142,7 @@ def test_weights_are_called_sample_weight():
         assert "weights" not in given and "sample_weight" in given, name
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FITTED)
 def test_types_of_what_is_learned(name, fitted):
     model = fitted[name]
@@ -220,7 +220,7 @@ def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
 AT_NU = {"ScreenedNuSVC", "ScreenedNuSVR"}
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", sorted({*CERTIFIED, *METRIC} - AT_NU))
 def test_tol_is_the_relative_gap(name):
     """Judged by the distance to a much better objective."""
@@ -311,7 +311,7 @@ LEARNED = {
 }  # fmt: skip
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(9)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings", "ignored"), IGNORED)
 def test_parameters_without_effect_are_ignored(name, settings, ignored, tmp_path):

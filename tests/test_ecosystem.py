@@ -58,6 +58,7 @@ def test_classifiers_survive_a_pickle_and_a_clone(model):
     assert not hasattr(fresh, "classes_") and fresh.get_params() == model.get_params()
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @classifiers
 def test_classifiers_inside_the_tools(model):

@@ -106,7 +106,7 @@ def test_pair_bounds_example_orders_unseen_pairs(capsys):
     assert learned > euclidean
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_eps_path_example_keeps_its_promise(capsys):
     result = run("svc_eps_path")
     assert result["errors"].max() <= result["eps"]

@@ -154,7 +154,7 @@ KINDS += [(name, Interrupt) for name in ("ScreenedSVC", "PragamSVC", "ScreenedRT
                                          "OrdinalEmbedding")]  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name, kind", KINDS)
@@ -183,7 +183,7 @@ def test_an_interrupted_fit_leaves_all_or_nothing(name, kind):
     same(state(used), wanted)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ScreenedSVC", "ScreenedSVC, kernel", "PragamSVC", "ScreenedRTLM"]

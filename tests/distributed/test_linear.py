@@ -43,7 +43,7 @@ def primal_and_dual(model, rows, signs, weights=1.0):
     return primal, np.sum(alpha - weights * model.C * short**2) - 0.5 * u @ u
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("C", [0.01, 10.0])
@@ -274,7 +274,7 @@ def test_a_lost_cluster_leaves_the_last_iterate():
     assert np.isfinite(model.dual_gap_)
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(11)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "labels", "weights", "error", "message"),

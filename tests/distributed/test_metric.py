@@ -94,7 +94,7 @@ def test_a_part_may_have_no_triplet_left(client):
     assert_allclose(there.objective_, here.objective_, rtol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_more_partitions_than_samples(client):
     part = slice(55, 63)
     model = DistributedRTLM(n_partitions=50, n_neighbors=2, lam=0.5).fit(X[part], y[part])

@@ -83,7 +83,7 @@ GIVEN = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", GIVEN)
 def test_the_fit_is_that_in_memory(client, kind):
@@ -127,6 +127,7 @@ NONE = FRAME.y.astype("Int64").where(FRAME.a > 0.0)
 MIXED = np.where(y == 1, "yes", y.astype(object))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("rows", "labels", "message"),
     [

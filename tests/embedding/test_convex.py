@@ -4,6 +4,7 @@ import pytest
 from cases import every_pair
 from embedding_reference import loss_values, triplets_of
 from numpy.testing import assert_allclose
+from optima import Problem
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -47,13 +48,14 @@ def optimum(loss, weights, reg):
         # The hinge with a quadratic piece is Huber's loss on one side.
         losses = 0.5 * cp.huber(cp.pos(1.0 + z), loss.shape) / loss.shape
     mean = weights @ losses / weights.sum()
-    return cp.Problem(cp.Minimize(mean + reg / N * cp.trace(G))).solve(solver=cp.CLARABEL)
+    return Problem(cp.Minimize(mean + reg / N * cp.trace(G))).solve(solver=cp.CLARABEL)
 
 
 def start(p=2, seed=0):
     return random_start(N, p, np.random.default_rng(seed))
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     # Choices are of three.
@@ -86,7 +88,7 @@ def test_a_hinge_needs_a_quadratic_piece(smoothing):
         model.fit(ROWS).lower_bound(1e-6)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_bound_holds_wherever_it_comes_from(loss):

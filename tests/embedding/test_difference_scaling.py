@@ -17,6 +17,7 @@ QUADRUPLETS = np.insert(ROWS, 2, ROWS[:, 0], axis=1)
 WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, 400)
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize(("link", "law"), [("probit", norm), ("logit", logistic)])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])

@@ -91,7 +91,7 @@ def test_grid_search_over_rows_of_answers():
 # -- what is learned -----------------------------------------------------------------------------
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_allclose
+from optima import Problem
 
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
@@ -37,10 +38,10 @@ def optimum(loss, weights):
         # The hinge with a quadratic piece of width 1 is Huber's loss on one side.
         losses = 0.5 * cp.huber(cp.pos(1.0 + differences), 1.0)
     mean = weights @ losses / weights.sum()
-    return cp.Problem(cp.Minimize(mean + REG / N * cp.trace(G))).solve(solver=cp.CLARABEL)
+    return Problem(cp.Minimize(mean + REG / N * cp.trace(G))).solve(solver=cp.CLARABEL)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("ste"), EmbeddingLoss("oddoneout")], ids=str

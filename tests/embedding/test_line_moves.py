@@ -49,7 +49,7 @@ def test_what_is_in_place_stays():
     assert np.array_equal(X, before)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["soe", "ste", "tste", "ckl"])
 def test_five_starts_are_as_good_as_many(name):

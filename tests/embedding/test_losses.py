@@ -58,6 +58,7 @@ def test_slopes_agree_with_finite_differences(loss):
     assert_allclose(rise_c / (2.0 * step), far, atol=1e-7)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @settings(max_examples=60, deadline=None)
@@ -69,6 +70,7 @@ def test_far_points_have_finite_values_and_the_right_signs(loss, a, c):
     assert near >= 0.0 >= far
 
 
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @settings(max_examples=40, deadline=None)

@@ -59,7 +59,7 @@ def test_objective_is_the_weighted_mean_and_the_ridge(kind, loss):
     assert_allclose(problem(kind, loss).evaluate(X)[0], by_hand(kind, loss, X), rtol=1e-12)
 
 
-@pytest.mark.few(41)
+@pytest.mark.few(26)
 @pytest.mark.slow
 @kinds
 @losses

@@ -32,7 +32,7 @@ GLOSSIER = """
 """
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_the_scale_of_mlds():
     quadruples = np.array(list(combinations(range(10), 4)))
     answers = read_answers(quadruples, kind="quadruplets", chosen=list(SECOND_PAIR),

@@ -64,7 +64,7 @@ def test_answers_that_follow_another_rule_have_few_runs():
     assert found.p_value < 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_intervals_hold_the_true_scale_about_as_often_as_they_say():
     inside = []
     for seed in range(8):

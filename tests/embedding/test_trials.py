@@ -21,7 +21,7 @@ def model(**options):
     return OrdinalEmbedding(**{"loss": "oddoneout", "random_state": 0, **options})
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"])
 def test_every_solver_finds_the_odd_one_in_unseen_trials(solver):

@@ -97,6 +97,7 @@ def test_a_fit_that_fails_tears_its_callbacks_down():
     assert recorder.open == 0
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ MODELS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_solution_is_that_of_no_store(name, tmp_path):

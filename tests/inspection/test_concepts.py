@@ -77,6 +77,7 @@ def test_pictures(tmp_path):
         ConceptDisplay.from_estimator(MODEL, images=pictures[:2])
 
 
+@pytest.mark.proof
 def test_many_dimensions_are_readable():
     draws = np.random.default_rng(1)
     model = ConceptEmbedding()

@@ -200,7 +200,7 @@ def test_classes_that_cannot_be_told_apart(classes):
         EmbeddingDisplay.from_estimator(fitted(), classes=classes)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [3.0, 6.4])
 @pytest.mark.parametrize("reference", [False, True])

@@ -179,7 +179,7 @@ def assert_same_optimum(left, right):
 # -- the problem that is solved ------------------------------------------------------------------
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.slow
 @every
 @pytest.mark.parametrize("lam", [0.1, 0.003])
@@ -223,7 +223,7 @@ def test_lam_max_stays_moderate_for_bounds_near_the_ends_of_the_quadratic_piece(
     assert margin <= 4.0 * 0.2 * lam_max(0.2, 0.2)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @every
 def test_screening_does_not_change_the_solution(lists, kind):
@@ -239,6 +239,7 @@ def test_screening_does_not_change_the_solution(lists, kind):
     assert events["zero"].max() > 0
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow
 @every
 def test_the_interior_point_solves_them_on_its_own(lists, kind):
@@ -253,7 +254,7 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
     assert primal - dual <= 1e-8 * primal
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @every
 def test_no_bound_decides_wrongly(lists, kind):
@@ -284,7 +285,7 @@ def test_no_bound_decides_wrongly(lists, kind):
     assert sorted(decided.values())[1] > 0
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @explicit_lists
 def test_paths_with_and_without_screening_agree(lists, kind):
@@ -329,6 +330,7 @@ def test_farther_than_a_duplicate_is_a_bound_of_one(kind):
     assert_same_optimum(bounded, compared)
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @kinds
 def test_integer_weights_are_repetitions_and_zeros_removals(kind):
@@ -353,6 +355,7 @@ def test_integer_weights_are_repetitions_and_zeros_removals(kind):
     assert (weighted.n_triplets_, repeated.n_triplets_) == (np.count_nonzero(w), w.sum())
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @kinds
 def test_common_weights_are_a_factor(kind):
@@ -425,7 +428,7 @@ def test_similar_pairs_alone_give_the_zero_metric(kind):
     assert (model.objective_, model.dual_gap_, model.n_triplets_) == (0.0, 0.0, len(S))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @kinds
 def test_dissimilar_pairs_alone(kind):
@@ -434,7 +437,7 @@ def test_dissimilar_pairs_alone(kind):
     assert model.pair_distance(X[D]).min() ** 2 >= 2.9
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("size", [1e-20, 1e-6, 1e4, 1e20])
@@ -452,6 +455,7 @@ def test_bounds_of_any_size(size, kind):
         assert_allclose(model.objective_, size * unit.objective_, rtol=2e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @kinds
 def test_upper_and_lower_bounds_far_apart(kind):

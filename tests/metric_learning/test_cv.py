@@ -22,7 +22,7 @@ X.setflags(write=False)
 CV = StratifiedKFold(3, shuffle=True, random_state=0)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:No metric brings the near samples")
 @pytest.mark.filterwarnings("ignore:.* classes in y have a single member")

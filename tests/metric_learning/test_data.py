@@ -42,6 +42,7 @@ PAIRS = np.stack((np.arange(40), np.arange(40)[::-1]), axis=1)
 # -- data ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "same",
@@ -81,6 +82,7 @@ def test_data_is_not_modified():
     assert_array_equal(own_T, T)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_refit_is_deterministic(kind):
@@ -93,6 +95,7 @@ def test_refit_is_deterministic(kind):
     assert (model.n_iter_, model.dual_gap_, history(model)) == first[1:]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_constant_features_get_no_weight(kind):
     with_constants = X.copy()
@@ -151,7 +154,7 @@ def test_more_features_than_samples():
     assert len(model.components_) < 12
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("size", [1e-150, 1e-35, 1e-20, 1e20, 1e35, 1e150])
@@ -350,6 +353,7 @@ def test_memory_error_names_triplets_and_bytes(little_memory):
 # -- what the user is told -----------------------------------------------------------------------
 
 
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("verbose", [0, 1])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -360,8 +364,8 @@ def test_convergence_warning(kind, verbose):
     (warning,) = [warning for warning in record if warning.category is ConvergenceWarning]
     assert warning.filename == __file__
     message = str(warning.message)
-    assert f"relative duality gap of {model.dual_gap_:.2e} > tol=1e-06" in message
-    assert "raise max_iter" in message
+    for told in (f"{model.dual_gap_:.2e}", "tol=1e-06", "max_iter"):
+        assert told in message
     # What was reached is there, with an honest certificate.
     assert model.dual_gap_ > model.tol
     best = rtlm(lam=1e-3, **kind).fit(X, y).objective_

@@ -53,7 +53,7 @@ def test_a_number_of_values_means_fractions():
     assert search.best_lam_ in (0.3, 1e-3) and search.best_estimator_.relative_lam
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_neighbors": None}, {"diagonal": True}, {"pull": 0.5},
                                      {"loss": "hinge", "n_neighbors": 3}])  # fmt: skip
@@ -118,7 +118,7 @@ def tuples_of(size, n=60):
     return rows, np.where(RNG.random(n) < 0.7, 1, -1)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"bounds": (20.0, 30.0)}], ids=str)
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -170,6 +170,7 @@ def test_single_precision_stays(model):
     assert single.transform(X).dtype == np.float64
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_single_precision_of_tuples_stays(size):
     rows, answers = tuples_of(size)
@@ -213,6 +214,7 @@ def test_a_search_uses_a_store(tmp_path):
     assert again.n_iter_ == 0 and again.lam_ == search.lam_
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_tuple_learners_have_bars_and_histories(size, capsys):
     rows, answers = tuples_of(size)

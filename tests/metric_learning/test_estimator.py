@@ -282,7 +282,7 @@ def test_history_of_the_last_solve(kind):
     assert history["dual"].max() <= model.objective_ and history["iteration"][0] == 0
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(9)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("bound", [*BOUNDS, ["rrpb", "pgb"], tuple(BOUNDS)], ids=str)
@@ -341,6 +341,7 @@ def test_all_distances_are_the_same_distance(kind):
 # -- parameters ----------------------------------------------------------------------------------
 
 
+@pytest.mark.few(9)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "observe"),
@@ -429,6 +430,7 @@ def test_a_fraction_of_lam_max_may_neither_vanish_nor_overflow(lam, size, produc
         ScreenedRTLM(lam).fit(size * X, y)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_smaller_tolerance_is_no_worse_an_answer(weighted):

@@ -35,7 +35,7 @@ def negative_term(A, C):
     return -(np.diag(C) if A.ndim == 2 else C)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("lam", [1.0, 0.1, 0.01, 1e-3, 1e-4])
@@ -52,6 +52,7 @@ def test_squared_hinge_has_the_objective_of_clarabel(lam, diagonal):
     assert 0.0 <= model.dual_gap_ <= 1e-10
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     term=["trace", "any", "negative"],

@@ -56,6 +56,7 @@ def iris_path():
 # -- the grid ------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 def test_starts_at_lam_max_with_constant_ratio(path):
     assert path.lams[0] == path.lam_max
@@ -108,6 +109,7 @@ def test_stop_moves_the_end(iris_path):
     assert relative_decrease(shorter)[-1] < 0.1 <= relative_decrease(shorter)[:-1].min()
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
 def test_path_of_separable_data_ends(loss):
@@ -231,6 +233,7 @@ def test_matrices_are_those_of_the_estimators(path):
         assert_allclose(path[i].get_mahalanobis_matrix(), expected, atol=1e-12)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 def test_screening_rates(path):
     for rates in (path.rates, path.path_rates):
@@ -244,6 +247,7 @@ def test_screening_rates(path):
     assert_allclose(without.objectives, path.objectives, rtol=1e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
     if path.model.loss == "hinge":
@@ -260,7 +264,7 @@ def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
         assert path.rates[t] >= path.path_rates[t]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "bound", ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb", ["rrpb", "pgb"]], ids=str
@@ -272,7 +276,7 @@ def test_every_bound_gives_the_same_path(path, bound):
     assert other.rates[1:].max() > 0.0
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["linear", "semidefinite"])
 def test_every_rule_gives_the_same_path_and_decides_more(path, rule):
@@ -324,6 +328,7 @@ def test_triplets_instead_of_labels():
     assert_allclose(path.objectives, wine_path().objectives, rtol=1e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 def test_deterministic_and_leaves_the_data_alone(path):
     again = wine_path(**kind_of(path))
@@ -350,6 +355,7 @@ def test_solutions_hold_nothing_that_grows_with_the_triplets():
 # -- what the user is told -----------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 def test_silent_by_default(path, capfd):
     with warnings.catch_warnings():
@@ -377,8 +383,8 @@ def test_convergence_warning(kind, verbose):
         path = wine_path(max_iter=1, verbose=verbose, **kind)
     assert [warning.filename for warning in record] == [__file__]
     message = str(record[0].message)
-    assert f"relative duality gap of {path.dual_gaps.max():.2e} > tol=1e-06" in message
-    assert "raise max_iter" in message
+    for told in (f"{path.dual_gaps.max():.2e}", "tol=1e-06", "max_iter"):
+        assert told in message
     assert_array_equal(path.converged, path.dual_gaps <= 1e-6)
     assert path.n_iters.max() <= 1
 

@@ -97,6 +97,7 @@ def test_above_lam_max_the_first_start_is_optimal(case):
         assert solution.converged
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @cases
 def test_any_order_and_repeated_values_are_solved_too(case):
@@ -113,7 +114,7 @@ def test_any_order_and_repeated_values_are_solved_too(case):
     assert ends[0] == pytest.approx(ends[1], rel=2e-8)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [2.0, 1.0, 0.4, 0.01])
@@ -155,7 +156,7 @@ def test_the_same_path_twice_is_bitwise_the_same():
         assert one.n_iter == other.n_iter
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [-20, 20])
 @cases

@@ -52,6 +52,7 @@ def printed_balls(problem, M, reference_lam, lam):
     }
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("name", SETS)
@@ -209,6 +210,7 @@ def test_arguments_that_do_not_fit_are_named():
     assert given["n_neighbors"].default == given["loss"].default == "reference"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [ScreenedRTLM(), ScreenedRTLMCV(3, cv=2)], ids=["fit", "search"])
 def test_no_fitted_model_keeps_samples(kind):
     """Nor does one of a path: what is pickled does not grow with the samples."""

@@ -230,7 +230,7 @@ def quality(y, predicted, strategy, min_rate=None, beta=1.0):
     return (1 + beta**2) * precision * tpr / ((beta**2 * precision + tpr) or 1.0)
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("how", STRATEGIES, ids=str)
@@ -267,7 +267,7 @@ def test_all_or_none_can_be_best(y, how, accepted, scale):
     assert_array_equal(model.predict(pairs), [1 if accepted else -1] * len(y))
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(14)
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("how", [None, {}, *STRATEGIES], ids=str)
@@ -278,6 +278,7 @@ def test_fit_calibrates(how, with_preprocessor):
     assert set(model.predict(pairs)) <= {-1, 1}
 
 
+@pytest.mark.few(15)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "message"),
@@ -422,7 +423,7 @@ def test_equal_vectors_in_a_tuple_are_two_samples(kind):
     assert model.dual_gap_ <= model.tol and np.all(np.isfinite(model.decision_function(tuples)))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @both
 @every

@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from optima import Problem
 from pragam_reference import TIGHT, optimum
 from scipy.linalg import hadamard
 from sklearn.datasets import load_breast_cancer
@@ -91,6 +92,7 @@ def test_line_search_meets_the_same_lower_bounds():
         assert_allclose(cheap.dual, full.dual, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("solver", [bmrm, ls_bmrm])
@@ -131,7 +133,7 @@ def test_quadratic_programme_on_the_simplex(rank):
     maximise_on_simplex(G, b, x, 0.0)
     z = cp.Variable(20)
     objective = b @ z - 0.5 * cp.sum_squares(A.T @ z)
-    best = cp.Problem(cp.Maximize(objective), [z >= 0, cp.sum(z) == 1]).solve(**TIGHT)
+    best = Problem(cp.Maximize(objective), [z >= 0, cp.sum(z) == 1]).solve(**TIGHT)
     assert np.all(x >= 0.0)
     assert_allclose(x.sum(), 1.0, rtol=1e-14)
     assert_allclose(b @ x - 0.5 * x @ G @ x, best, rtol=1e-9)

@@ -32,7 +32,7 @@ SIGNS = np.where(y == 1, 1.0, -1.0)
 SOLVERS = ["pragam", "bmrm", "ls-bmrm", "pegasos"]
 
 
-@pytest.mark.few(17)
+@pytest.mark.few(9)
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
@@ -51,6 +51,7 @@ def test_decision_values_of_svc(solver, C, data):
     assert_array_equal(model.predict(A), peer.predict(A))
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @every_pair(
     C=[0.05, 7.0],

@@ -35,7 +35,7 @@ def global_constant(name, lam):
     return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2) ** 2 / lam
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])
@@ -79,6 +79,7 @@ def test_excessive_gap_condition():
         assert smooth <= iterate.dual + ROUNDING
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("free", [False, True])

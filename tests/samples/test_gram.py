@@ -28,6 +28,7 @@ def signed(K, bias):
     return y[:, None] * y * (K + bias**2)
 
 
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("cache_size", [1000, 2])
 @pytest.mark.parametrize("as_csr", [False, True])

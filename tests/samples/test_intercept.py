@@ -168,7 +168,7 @@ def wrong(codes, name, C):
     )
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.1])

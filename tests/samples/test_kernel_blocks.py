@@ -44,7 +44,7 @@ def samples(kind, n=700, d=7):
 KINDS = ["plain", "off centre", "outliers", "spread", "constant", "sparse", "zeros", "wide"]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_as_exact_as_said(kind):
@@ -73,7 +73,7 @@ def test_sums_are_as_exact_as_said(kind):
     assert (rows.tiles is None) == (kind == "wide")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "outliers", "zeros", "wide"])
 def test_results_do_not_depend_on_the_number_of_threads(kind, monkeypatch):
@@ -167,6 +167,7 @@ def test_a_matrix_is_filled_later():
     np.testing.assert_array_equal(gram.whole, whole.whole)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])
 def test_scores_of_new_samples(kind):
     X, rng = samples(kind), np.random.default_rng(3)

@@ -29,7 +29,7 @@ def extended(A, B, degree, coef0):
     return (np.longdouble(0.2) * (A @ B.T) + np.longdouble(coef0)) ** degree
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "wide", "lengths", "sparse"])
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 1.0), (3, 0.0), (3, 1.0), (6, 0.5)])

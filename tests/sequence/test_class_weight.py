@@ -8,6 +8,7 @@ import pytest
 from chain_cases import CODES, X, Y, weights_of
 from chain_reference import labellings
 from numpy.testing import assert_allclose
+from optima import Problem
 from pragam_reference import TIGHT
 from scipy.optimize import check_grad, minimize
 from sklearn.linear_model import LogisticRegression
@@ -47,7 +48,7 @@ def weighted_differences(costs):
         yield losses, np.stack(rows)
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("class_weight", ["balanced", COSTS, {"x": 0.0, "y": 1.0, "z": 2.0}])
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -55,7 +56,7 @@ def test_the_weighted_margin_problem_by_a_conic_solver(solver, class_weight):
     C, costs, w = 1.0, costs_of(class_weight), cp.Variable(15)
     parts, lam = list(weighted_differences(costs)), 1.0 / (C * len(X))
     risk = sum(cp.max(losses - rows @ w) for losses, rows in parts) / len(X)
-    best = cp.Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(**TIGHT)
+    best = Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(**TIGHT)
     model = MaxMarginChain(
         C, class_weight=class_weight, solver=solver, fit_intercept=False, random_state=0
     ).fit(X, Y)
@@ -152,7 +153,7 @@ def rare(rng, n, length, share, runs):
     return [labels[:, None] * 2.0 + rng.normal(size=(length, 1)) for labels in y], y
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("length", "runs"), [(1, 1), (30, 1), (30, 3)])
 @pytest.mark.parametrize("kind", [MaxMarginChain, ChainCRF])

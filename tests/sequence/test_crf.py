@@ -67,6 +67,7 @@ def test_few_iterations_warn_with_the_gap():
         ChainCRF(tol=1e-9, max_iter=2).fit(X, Y)
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("make", UNEVEN.values(), ids=UNEVEN)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("tol", [1e-3, 1e-6])

@@ -36,6 +36,7 @@ def test_conic_solver(solver, C, intercept, ends):
     assert_allclose(last["primal"] - last["dual"], model.dual_gap_ * model.objective_, atol=1e-12)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("C", [0.1, 2.0, 50.0])
 def test_many_digits(C):
     best = margin_optimum(X, CODES, 3, 1.0 / (C * len(X)))
@@ -144,7 +145,7 @@ def test_badly_scaled_data_keep_the_certificate(size, solver):
 SEPARATED = [np.array([[12573022.10933933]]), np.array([[-13210486.330130189]])]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{"fit_start_end": False}, {}, {"fit_intercept": False}])
 def test_temperatures_too_low_for_floating_point_end_the_fit(options):
     with warnings.catch_warnings(record=True) as caught:
@@ -175,7 +176,7 @@ def test_no_more_iterations_than_asked_for(max_iter):
     assert model.n_iter_ == max_iter
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
 @pytest.mark.parametrize(
@@ -203,6 +204,7 @@ def test_columns_of_uneven_scale_are_solved(model, name):
     assert found.score(scaled, y) >= wanted.score(plain, y) - 0.03
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [0.0, 1.6e9], ids=["of a year", "of an hour"])
 def test_weighted_time_stamps_are_solved(first):
@@ -220,7 +222,7 @@ def test_weighted_time_stamps_are_solved(first):
     assert model.objective_ <= none.objective_ * 1.001
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_grey_values_of_pixels_are_solved():
     """Frank-Wolfe alone is far from the optimum after 2000 sweeps, at gaps of half."""
     rng = np.random.default_rng(0)

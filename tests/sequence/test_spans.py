@@ -31,7 +31,7 @@ def theirs(score, *args, **options):
         return score(*args, **options)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @numbers
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -56,7 +56,7 @@ def test_random_taggings_as_conlleval(prefixes, n):
             assert found == {(kind, first, last + 1) for kind, first, last in wanted}, tags
 
 
-@pytest.mark.few(22)
+@pytest.mark.few(12)
 @pytest.mark.slow
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("scheme", [None, *SCHEMES])

@@ -44,7 +44,7 @@ def scores(model, X):
     return model.predict(X) if isinstance(model, ScreenedSVR) else model.decision_function(X)
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ INPUTS = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INPUTS)
 def test_samples_of_any_kind(name):

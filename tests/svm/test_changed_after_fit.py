@@ -49,7 +49,7 @@ def wipe(A):
     values[...] = 7.0
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", products])

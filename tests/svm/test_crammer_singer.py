@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from optima import Problem
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -42,7 +43,7 @@ def optimum(X, own, c, B=1.0):
     own_scores = cp.sum(cp.multiply(scores, own_class), axis=1)
     losses = cp.max(1.0 - own_class + scores, axis=1) - own_scores
     size = cp.sum_squares(W) + (cp.sum_squares(b) / B**2 if B else 0.0)
-    problem = cp.Problem(cp.Minimize(0.5 * size + c @ losses), [] if B else [b == 0])
+    problem = Problem(cp.Minimize(0.5 * size + c @ losses), [] if B else [b == 0])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return W.value, b.value[0], problem.value
 
@@ -62,7 +63,7 @@ def test_the_optimum_is_that_of_an_independent_solver(C, B):
     assert_allclose(model.objective_, found, rtol=1e-12)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 def test_columns_of_very_unequal_size(C, as_given):
@@ -139,7 +140,7 @@ def test_no_fit_gives_up_by_rounding_errors(scales):
         assert found.certificate.relative_gap <= 1e-5
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("as_given", [sparse.csr_array, sparse.csc_matrix, np.asfortranarray])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

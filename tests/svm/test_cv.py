@@ -37,6 +37,7 @@ def data(name):
     return (X[::2], y[::2]) if name == "cancer" else (X, y)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     name=["cancer", "wine"],
@@ -308,7 +309,7 @@ def test_scores_that_are_no_numbers_are_named(score):
         ScreenedSVCCV([1.0], cv=2, scoring=lambda *args: score).fit(X, y)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_more_classes_with_proof():
     X, y = data("wine")
     options = {"kernel": "linear", "intercept": "penalised"}

@@ -41,6 +41,7 @@ def test_parameters_without_effect():
         assert_array_equal(model.dual_coef_, expected.dual_coef_)
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"kernel": "linear"}, {"multi_class": "ovr"}], ids=str)
 @pytest.mark.parametrize("labels", [y, y > 0, np.where(y == 1, 5, y)], ids=["3", "2", "names"])
@@ -194,7 +195,7 @@ def test_a_hard_margin_that_does_not_exist(kernel, options):
         ScreenedSVC(np.inf, kernel=kernel, **options).fit(data, labels)
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(8)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model",

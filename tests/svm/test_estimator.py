@@ -47,6 +47,7 @@ def gram(X, Y=None, *, kernel="linear", gamma="scale", degree=3, coef0=0.0):
     return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **settings)
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow
 @every_pair(
     bias=[0.0, 1.0, 3.0],
@@ -635,6 +636,7 @@ def test_gamma_of_constant_data_is_one(make, value):
     assert model.gamma_ == 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("C", "weight", "shift"), [(1e3, 1e3, 0.0), (1e5, 1e3, 0.0), (1e3, 1.0, 30.0)]

@@ -73,7 +73,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_decisions_are_those_of_the_model(name):
     model, rows, labels, new, kind = CASES[name]
@@ -108,7 +108,7 @@ def test_machines_inside_of_other_estimators():
     assert_array_equal(found.predict(NEW), pipeline.predict(NEW))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 @pytest.mark.parametrize(("labels", "options"), [(TWO, {}), (Y, {}), (Y, OVR)])
 def test_probabilities_are_those_of_the_model(labels, options):

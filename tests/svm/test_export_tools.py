@@ -29,6 +29,7 @@ MODELS = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_onnx(name):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -24,11 +25,12 @@ def optimum(X, signs, c, B=1.0, intercept=True):
     w, b = cp.Variable(X.shape[1]), cp.Variable()
     h = cp.pos(1.0 - cp.multiply(signs, X @ w + b))
     value = cp.norm1(w) + cp.abs(b) / B + cp.sum(cp.multiply(c, cp.square(h)))
-    problem = cp.Problem(cp.Minimize(value), [] if intercept else [b == 0])
+    problem = Problem(cp.Minimize(value), [] if intercept else [b == 0])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return w.value, float(b.value), problem.value
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
@@ -128,7 +130,7 @@ def test_the_least_of_a_quadratic_model(level):
     _compiled.LEVELS[level].svm.quadratic_descent(H, gradient, target, 1e-12, 10_000)
     assert_allclose(gradient, g + H @ (target - x), atol=1e-10)
     d = cp.Variable(5)
-    model = cp.Problem(cp.Minimize(g @ d + 0.5 * cp.sum_squares(A @ d) + cp.norm1(x + d)))
+    model = Problem(cp.Minimize(g @ d + 0.5 * cp.sum_squares(A @ d) + cp.norm1(x + d)))
     model.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12)
     assert_allclose(target, x + d.value, atol=1e-5)
 
@@ -242,7 +244,7 @@ def test_weights_of_losses_that_differ_by_nine_orders():
     w, heavy, light = cp.Variable(4), [1, 3], [0, 2]
     margins = cp.multiply(signs, Z @ w)
     losses = cp.sum(cp.multiply(c[light], cp.square(cp.pos(1.0 - margins[light]))))
-    problem = cp.Problem(cp.Minimize(cp.norm1(w) + losses), [margins[heavy] >= 1.0])
+    problem = Problem(cp.Minimize(cp.norm1(w) + losses), [margins[heavy] >= 1.0])
     problem.solve(solver=cp.CLARABEL)
     assert_allclose(found.primal, problem.value, rtol=1e-3)
 

@@ -41,7 +41,7 @@ def diabetes():
     return X[:250], (y - y.mean())[:250] / y.std()
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
 @pytest.mark.parametrize("data", ["cancer", "wine"])
 def test_classifiers_are_those_of_scikit_learn(data, kernel, request):

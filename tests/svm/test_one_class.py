@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
@@ -24,6 +25,7 @@ def whole(model, n):
     return alpha
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("nu", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
 def test_solutions_are_those_of_scikit_learn(kernel, nu, cancer):
@@ -44,7 +46,7 @@ def test_solutions_are_those_of_scikit_learn(kernel, nu, cancer):
     assert whole(model, len(X)).sum() == pytest.approx(nu * len(X), rel=1e-12)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize("shape", ["plane", "sphere"])
@@ -99,7 +101,7 @@ def test_matrices_functions_and_sparse_rows_are_the_same(cancer):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_the_sphere_is_the_smallest_one(kernel, cancer):
     X, nu = cancer[:80, :5], 0.15
@@ -111,7 +113,7 @@ def test_the_sphere_is_the_smallest_one(kernel, cancer):
     centre, square = cp.Variable(len(X)), cp.Variable()
     distances = cp.sum(cp.square(points - cp.reshape(centre, (1, len(X)), order="C")), axis=1)
     P = square + cp.sum(cp.pos(distances - square)) / (nu * len(X))
-    cp.Problem(cp.Minimize(P)).solve(cp.CLARABEL)
+    Problem(cp.Minimize(P)).solve(cp.CLARABEL)
     assert model.objective_ == pytest.approx(float(P.value), rel=1e-6)
     assert model.radius_**2 == pytest.approx(-model.offset_)
     found = -model.score_samples(X)
@@ -151,6 +153,7 @@ def test_calibrated_offsets_have_the_rate_that_was_asked_for():
         model.calibrate_offset(held_out, 1.5)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("shape", ["plane", "sphere"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_what_is_certain_has_the_side_of_the_exact_solution(kernel, shape, cancer):
@@ -208,6 +211,7 @@ def test_indefinite_kernels_are_those_of_scikit_learn(cancer):
     assert not model.certain(cancer).any()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("shape", ["plane", "sphere"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_path_is_single_fits(kernel, shape, cancer):

@@ -191,6 +191,7 @@ def test_steps_of_all_solvers_count(monkeypatch):
         assert pairs(kernel="linear", max_iter=9).fit(X, y).n_iter_ <= 9
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.float32, "far"])
 def test_weights_by_kernel_values_are_those_by_rows(form, intercept):

@@ -43,7 +43,7 @@ def best_values(kernel):
     return [primal(Q, each, optimum(Q, each)) for each in bounds]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("screening", [False, "gap", "ball1", "ball2", "intersection"])
@@ -93,7 +93,7 @@ def test_free_intercept(options):
         assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | FREE])
 @pytest.mark.parametrize("test", ["ball1", "intersection"])
@@ -112,6 +112,7 @@ def test_screening_along_a_fine_grid(options, test):
     assert not other.path_rates.any()
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
 def test_the_intersection_decides_more_than_its_parts(intercept):
@@ -151,6 +152,7 @@ def test_kernel_values_of_single_precision_decide_no_more_than_they_know():
     assert_allclose(path.objectives, unscreened.objectives, rtol=2e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | {"cache_size": 0.01}])
@@ -210,7 +212,7 @@ def test_eps_path_with_a_free_intercept(options, weights):
         assert_allclose(Q @ alpha / C, Q @ alphas[0] / Cs[0], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_eps_path_takes_no_more_points_than_it_needs():
     counts = [
         len(svc_path(X, y, eps=eps, C_max=10.0, kernel="linear", intercept="penalised"))
@@ -279,7 +281,7 @@ def test_sparse_equals_dense():
     assert_allclose(dense.objectives, thin.objectives, rtol=2e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_warm_starts_pay():
     Cs = np.geomspace(0.01, 1.0, 60)
     path = svc_path(X, y, Cs=Cs, solver="second-order", kernel="linear", intercept="penalised")
@@ -411,6 +413,7 @@ def true_gap(Q, signs, C, alpha):
     return (square + loss - alpha.sum()) / (0.5 * square + loss)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("Cs", [np.geomspace(1e-10, 1e4, 57), np.geomspace(1e-6, 1e6, 10)])
 @pytest.mark.parametrize("screening", [False, True])
@@ -485,6 +488,7 @@ def test_the_certificate_next_to_a_large_intercept(scaling):
     assert gap <= 2.0 * model.dual_gap_ + 1e-9
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("Cs", [[1e-80, 1e80], [1e-8, 1e-3, 1.0, 100.0]])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])

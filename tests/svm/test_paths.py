@@ -19,6 +19,7 @@ OVO, OVR = {"multi_class": "ovo"}, {"multi_class": "ovr"}
 PENALISED = {"kernel": "linear", "intercept": "penalised"}
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @every_pair(
     options=[{}, {"kernel": "linear"}, {"loss": "squared_hinge"}],

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from optima import Problem
 from sklearn.svm import SVR, NuSVC, NuSVR, OneClassSVM
 
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
@@ -67,10 +68,11 @@ def optimum(K, box):
     rules += [cp.sum(beta[groups == k]) == total for k, total in enumerate(box.sums)]
     value = box.target @ beta - 0.5 * cp.sum_squares(root.T @ beta)
     exact = {f"tol_{name}": 1e-11 for name in ("gap_abs", "gap_rel", "feas")}
-    cp.Problem(cp.Maximize(value), rules).solve(cp.CLARABEL, **exact)
+    Problem(cp.Maximize(value), rules).solve(cp.CLARABEL, **exact)
     return float(value.value)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_value_is_that_of_clarabel(kind, seed):
@@ -132,7 +134,7 @@ def test_sums_are_met_by_samples_inside_or_by_slopes(kind):
     assert np.count_nonzero(inside) <= sums.totals.size
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.slow
 def test_tiles_and_a_matrix_have_one_solution(kind):
@@ -183,7 +185,7 @@ def test_solutions_are_those_of_scikit_learn():
     np.testing.assert_allclose(found.margins[:n] + b, known.predict(X), atol=1e-4)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scale", [1.0, 1e-4])
 @pytest.mark.parametrize("solver", ["auto", "coordinate-descent", "second-order"])
 def test_rows_with_a_sum_have_the_solution_of_their_kernel(solver, scale):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cases import every_pair
 from numpy.testing import assert_allclose
+from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
@@ -109,6 +110,7 @@ def test_kernels_given_as_functions_and_matrices():
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_many_samples_are_solved_by_levels(intercept):
@@ -268,7 +270,7 @@ def test_targets_within_a_wide_tube_of_squared_losses_have_no_gap():
         assert model.dual_gap_ == 0.0 and model.objective_ == 0.0
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
@@ -280,7 +282,7 @@ def test_no_loss_at_all_against_clarabel(options, loss):
     K = K + (options.get("intercept") == "penalised")
     root, v, b = np.linalg.cholesky(K + 1e-13 * np.eye(60)), cp.Variable(60), cp.Variable()
     f = root @ v + (0.0 if options else b)
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(v)), [cp.abs(targets - f) <= epsilon])
+    problem = Problem(cp.Minimize(0.5 * cp.sum_squares(v)), [cp.abs(targets - f) <= epsilon])
     problem.solve(solver="CLARABEL")
     assert_allclose(model.objective_, problem.value, rtol=1e-6)
     assert model.dual_gap_ <= 1e-9

@@ -15,6 +15,7 @@ WEIGHTS = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 150)
 CS = [0.01, 0.1, 1.0, 3.0]
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @every_pair(
     loss=["epsilon_insensitive", "squared_epsilon_insensitive"],

@@ -28,7 +28,7 @@ def blobs():
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "precomputed", inner]
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: getattr(kernel, "__name__", kernel))
 @pytest.mark.parametrize("n_classes", [2, 7])
 def test_one_row_has_the_scores_that_it_has_among_many_and_in_svc(blobs, kernel, n_classes):

@@ -37,6 +37,7 @@ def problem(kernel, intercept):
     return options, Y[:, None] * (K + (intercept == "penalised")) * Y
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     kernel=KERNELS,
@@ -65,6 +66,7 @@ def test_no_decision_is_wrong(kernel, intercept, loss):
     assert not (loss == "squared_hinge" and np.any(found.codes_ == 2))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_reduced_problem_has_the_optimum_of_the_whole(kernel, intercept):
@@ -141,7 +143,7 @@ def test_linear_svc_as_reference_and_as_solver(loss, tol):
     assert part == pytest.approx(objective(whole.fit(X, LABELS)), rel=1e-7)
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("intercept", ["penalised", "none"])

@@ -51,6 +51,7 @@ def problem(seed, settings):
     return rows, s, weights, s[:, None] * K * s
 
 
+@pytest.mark.few(26)
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 10.0, 100.0, 1e3])
@@ -142,7 +143,7 @@ class Known:
         return self.Q[index]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.1])

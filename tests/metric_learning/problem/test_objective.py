@@ -35,7 +35,7 @@ def evaluate(case, point, lam=None):
     return evaluation, alpha
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @cases
 def test_primal_gradient_and_dual_variables_are_those_of_brute_force(case):

@@ -86,6 +86,7 @@ def exact(start, stop, near, far, gamma):
 KINDS = ["plain", "ties", "equal", "zero", "outliers", "far anchor", "disorder"]
 
 
+@pytest.mark.few(6)
 @pytest.mark.slow
 @every_pair(gamma=[0.05, 0.9, 1e-9], part=["whole", "parts", "holes"], kind=KINDS)
 def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):

@@ -55,7 +55,7 @@ def screened(case, names=("gap",), noise=1e-4, ratio=0.9):
     return objective, screen(objective, balls, decisions), decisions
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("ordered", [False, True], ids=["any order", "sorted places"])
@@ -82,7 +82,7 @@ def test_no_decision_of_any_bound_or_union_is_wrong(case, ordered):
         assert count > (0.02 if name == "gb" else 0.2) * n_items * len(NOISES) * len(RATIOS) / 2
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @cases
 def test_reduced_problem_has_the_same_optimum_and_value(case):

@@ -11,7 +11,7 @@ from skscreen.metric_learning.solvers.interior_point import interior_point
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("scale", [1e-3, 1e3])

@@ -70,6 +70,7 @@ def test_objective_is_that_of_a_conic_solver(case, fraction):
     assert solution.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=1e-8)
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @cases
 def test_screening_and_active_set_do_not_change_the_result(case):
@@ -80,7 +81,7 @@ def test_screening_and_active_set_do_not_change_the_result(case):
             assert bool(solution.history) is screening
 
 
-@pytest.mark.few(31)
+@pytest.mark.few(17)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
@@ -88,7 +89,7 @@ def test_every_bound_gives_the_optimum(case, bounds):
     assert_optimal(case, run(case, replace(TIGHT, hook=PaperScreening(bounds))), 1e-9)
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(6)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("rule", RULES)
@@ -206,7 +207,7 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     assert_optimal(case, solution, 1e-9)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @cases
 def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
@@ -290,7 +291,7 @@ CLOSE_CLASSES = [
 ]
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.05, 0.0])
 @pytest.mark.parametrize("diagonal", [False, True])
@@ -415,6 +416,7 @@ def test_a_loose_tolerance_does_not_stop_second_order_steps_too_early():
     assert all(solution.converged and solution.n_iter < 150 for solution in solutions)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 12, 14, 18])
 def test_features_that_nearly_depend_on_each_other_take_few_steps(seed):

@@ -89,7 +89,7 @@ def test_the_gap_is_the_largest_of_the_part(name, kernel):
     assert max(between.gap(*ends) for ends in pairwise(fine)) <= between.gap(0.0, 1.0)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("accuracy", "weighted"), [(None, False), (1e-6, True), (1e-3, False), (1e-1, True)]
@@ -198,7 +198,7 @@ def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
                 assert_allclose(found, max(gaps), rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [None, 1e-5, 1e-2])
 @pytest.mark.parametrize(("name", "kernel"), CASES)

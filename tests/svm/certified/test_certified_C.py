@@ -37,6 +37,7 @@ def at(bounds, C):
     return np.flatnonzero((bounds.edges[:-1] <= C) & (bounds.edges[1:] >= C))
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     loss=["hinge", "squared_hinge"],

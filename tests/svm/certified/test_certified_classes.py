@@ -185,7 +185,7 @@ def test_the_result():
     assert_array_equal(other.bounds.lower, best.bounds.lower)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_data_of_all_kinds_agree():
     X, y, X_val, y_val = halves("wine")
     linear = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, kernel="linear")

@@ -31,6 +31,7 @@ def search(parts, eps=0.02, **options):
     return CertifiedSearch(parts, eps, **settings)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.2}])
 def test_bounds_cover_the_range_and_meet_the_target(options):
@@ -96,6 +97,7 @@ def test_pieces():
     assert parts[1].middle().ends == (2.0, 2.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_validation_samples_without_weight_do_not_count(several):

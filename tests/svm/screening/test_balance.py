@@ -42,6 +42,7 @@ def between_two_optima(seed, delta):
     return samples, np.append(C, np.full(len(chosen), 1e-6))
 
 
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-12, 0.1, 0.3])
 def test_a_point_out_of_balance_has_a_larger_ball(delta):

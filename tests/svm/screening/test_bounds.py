@@ -113,7 +113,7 @@ def test_the_references_are_exact():
             assert gap(Q, C * weights, alpha) <= 1e-9 * primal(Q, C * weights, alpha)
 
 
-@pytest.mark.few(19)
+@pytest.mark.few(11)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KS)
 @pytest.mark.parametrize("relative_gap", [0.0, 1e-6, 1e-3, 0.1])

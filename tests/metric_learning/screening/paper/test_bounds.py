@@ -73,7 +73,7 @@ def formula(name, explicit, theta, alpha, lam, reference_lam):
     return positive, square - np.linalg.norm(negative) ** 2
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
@@ -113,7 +113,7 @@ def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_o
         assert np.linalg.norm(best.theta - centre) <= ball.radius + error
 
 
-@pytest.mark.few(24)
+@pytest.mark.few(18)
 @pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
@@ -266,6 +266,7 @@ def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
     assert used > 0 or str(case) != "wine-smoothed-full"
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", [case for case in CASES if case.gamma], ids=str)
 def test_gradient_ball_cut_by_the_cone_is_inside_the_duality_gap_ball(case):
     """For dual variables that are minus the derivative of the loss, so not for the hinge."""

@@ -62,6 +62,7 @@ def printed_codes(problem, name, rule, M, reference_lam, lam):
     return np.where(low > 1.0, 1, np.where(high < 1.0 - problem.gamma, 2, 0))
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @every_pair(data=SETS, name=["gb", "pgb", "dgb", "rrpb"], diagonal=[False, True])
 def test_rates_of_paths_are_those_of_the_printed_rules(data, name, diagonal):
@@ -85,7 +86,7 @@ def followed():
     return path, {t: problem.optimum(path.lams[t]) for t in (4, 8, 11)}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDS)
 def test_rules_decide_in_order_and_leave_pieces_of_rows(name, followed):

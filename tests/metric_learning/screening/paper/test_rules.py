@@ -241,6 +241,7 @@ def test_no_decision_contradicts_a_metric_in_the_ball(diagonal):
     assert counts["sphere"] < counts["linear"] < counts["semidefinite"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @kinds
 def test_decisions_of_single_items_are_those_of_a_conic_solver(diagonal):
@@ -312,7 +313,7 @@ def evaluated(case, problem, noise):
     return problem.at(case.lam, case.proximal(best.alpha)).evaluate(point)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @cases
 def test_no_decision_of_any_bound_and_rule_is_wrong(case):

@@ -33,7 +33,7 @@ def test_flat_kernels_on_many_samples_in_tiles(C):
     assert model.dual_gap_ <= 1e-6
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
 @pytest.mark.parametrize(("C", "gamma"), [(1e6, 1e-3), (1e6, 0.1), (1e9, 0.1)])
@@ -42,6 +42,7 @@ def test_huge_C(n, C, gamma):
     assert fitted(ScreenedSVC(C, gamma=gamma), X, y).dual_gap_ <= 1e-6
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     loss=["epsilon_insensitive", "squared_epsilon_insensitive"],
@@ -54,6 +55,7 @@ def test_regression(n, C, gamma, loss):
     assert fitted(ScreenedSVR(C=C, gamma=gamma, loss=loss), X, values).dual_gap_ <= 1e-6
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @every_pair(
     gamma=[1e-3, 0.1],

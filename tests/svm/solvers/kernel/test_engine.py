@@ -55,6 +55,7 @@ def extended_gap(X, y, C, beta, b, bias, gamma=0.3):
     return float(parts.sum() / (0.5 * beta @ f + C @ np.maximum(short, 0.0)))
 
 
+@pytest.mark.few(5)
 @pytest.mark.slow
 @every_pair(
     C=[1e-3, 1.0, 300.0, 1e6],
@@ -77,6 +78,7 @@ def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
         assert said <= tol or C > 1e5
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @every_pair(
     squared=[False, True],

@@ -67,6 +67,7 @@ def gap(K, division, problem, bias, found):
     return np.where(short > 0.0, (C - found.alpha) * short, -found.alpha * short).sum(), primal
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow
 @every_pair(classes=[3, 2], far=[False, True], kernel=KERNELS, bias=[None, 0.0, 2.0])
 def test_the_gap_is_no_larger_than_said(classes, far, kernel, bias):

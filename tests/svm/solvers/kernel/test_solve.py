@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import every_pair
+from optima import Problem
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
@@ -61,7 +62,7 @@ def optimum(name, C, free=False):
     if free:
         limits.append(samples.y @ alpha == 0)
     objective = cp.Maximize(cp.sum(alpha) - 0.5 * C * cp.sum_squares(factor.T @ alpha))
-    problem = cp.Problem(objective, limits)
+    problem = Problem(objective, limits)
     tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
     problem.solve(solver=cp.CLARABEL, **tight)
     return C * problem.value
@@ -88,6 +89,7 @@ def check_certificate(samples, C, solution, free):
     assert solution.certificate.gap >= 0.0
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @every_pair(C=[1e-3, 0.3, 20.0, 1e4], name=CASES, free=[False, True])
 def test_optimum_is_that_of_clarabel(name, C, free):

@@ -47,6 +47,7 @@ def test_numbers_beyond_single_precision_are_left_alone():
         )
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -99,7 +99,7 @@ def test_an_intercept_costs_few_epochs():
     assert epochs[1.0] < 3 * epochs[0.0]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("first", range(4))
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import every_pair
+from optima import Problem
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -50,7 +51,7 @@ UNEQUAL = {
 }
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(5)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scales", UNEQUAL.values(), ids=UNEQUAL)
@@ -63,13 +64,13 @@ def test_columns_of_very_unequal_size(scales, offset, form):
     w, b = cp.Variable(5), cp.Variable()
     size = 0.5 * cp.sum_squares(cp.multiply(1.0 / scales, w))
     loss = cp.sum(cp.pos(1.0 - cp.multiply(y, Z @ w + b)))
-    best = cp.Problem(cp.Minimize(size + loss)).solve(solver=cp.CLARABEL)
+    best = Problem(cp.Minimize(size + loss)).solve(solver=cp.CLARABEL)
     model = ScreenedSVC(kernel="linear").fit(form(Z * scales), y)
     assert model.objective_ == pytest.approx(best, rel=1e-5)
     assert model.dual_gap_ <= 1e-6
     penalised = ScreenedLinearSVC(loss="hinge").fit(form(Z * scales), y)
     loss = cp.sum(cp.pos(1.0 - cp.multiply(y, Z @ w + b)))
-    best = cp.Problem(cp.Minimize(size + 0.5 * cp.square(b) + loss)).solve(solver=cp.CLARABEL)
+    best = Problem(cp.Minimize(size + 0.5 * cp.square(b) + loss)).solve(solver=cp.CLARABEL)
     assert penalised.objective_ == pytest.approx(best, rel=1e-5)
     targets = Z[:, 0] + 0.1 * Z[:, 3]
     assert ScreenedSVR(kernel="linear").fit(form(Z * scales), targets).dual_gap_ <= 1e-6
@@ -96,7 +97,7 @@ def test_steps_along_columns_of_huge_entries_end_before_the_kinks(seed):
     assert state.n_iter - before < 300
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [1, 2, 4, 8])
 def test_a_newton_solve_that_gains_next_to_nothing_ends(seed):

@@ -46,7 +46,7 @@ def in_double_precision(X, y, C, n_steps=100):
     return primal(w)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("scales", [1.0, 1e3])
 @pytest.mark.parametrize("C", [0.1, 10.0, 1e3, 1e5, 1e8])
 def test_steps_by_sums_of_any_precision_reach_any_gap(C, scales):

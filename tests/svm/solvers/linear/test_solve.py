@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import every_pair
+from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
@@ -64,7 +65,7 @@ def optimum(name, C, weighted=False, bias=0.0):
     Z = y[:, None] * (np.c_[X, np.full(len(X), bias)] if bias else X)
     caps, scale = caps_for(y, C, weighted), max(C, 1.0)
     w = cp.Variable(Z.shape[1])
-    problem = cp.Problem(
+    problem = Problem(
         cp.Minimize(cp.sum_squares(w) / (2 * scale) + (caps / scale) @ cp.pos(1 - Z @ w))
     )
     problem.solve(
@@ -90,6 +91,7 @@ def check(samples, caps, solution, tol):
     assert solution.certificate.dual == pytest.approx(dual, abs=1e-11 * primal)
 
 
+@pytest.mark.few(13)
 @pytest.mark.slow
 @every_pair(
     weighted=[False, True],
@@ -117,6 +119,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.few(35)
 @pytest.mark.slow
 @solvers
 @pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
@@ -364,6 +367,7 @@ def regression_losses(y, C, squared):
     return SampleLosses(thresholds, np.full(n, float(caps)), np.full(n, shifts))
 
 
+@pytest.mark.few(10)
 @pytest.mark.slow
 @every_pair(
     C=[0.01, 30.0],
@@ -392,7 +396,7 @@ def test_a_free_intercept_is_that_of_a_conic_solver(solver, name, loss, C):
     )
     sizes = np.where(exist, losses.sizes, 0.0) * (0.5 if squared else 1.0)
     total = sizes @ (short**2 if squared else short)
-    best = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + total)).solve(solver=cp.CLARABEL)
+    best = Problem(cp.Minimize(0.5 * cp.sum_squares(w) + total)).solve(solver=cp.CLARABEL)
     found = solve_linear(rows, losses, free=True, solver=solver, tol=1e-8)
     assert found.converged
     short = np.maximum(losses.thresholds - rows.margins(found.w) - found.b * rows.y, 0.0)
