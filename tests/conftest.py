@@ -82,4 +82,4 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    optima.MODE = config.getoption("--optima")
+    optima.mode = config.getoption("--optima")

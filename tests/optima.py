@@ -14,9 +14,9 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 
-FILE = Path(__file__).with_name("optima.npz")
-# "read", "compare" or "write".
-MODE = "read"
+path = Path(__file__).with_name("optima.npz")
+# "read", "compare" or "write", as pytest is told.
+mode = "read"
 
 
 class Problem(cp.Problem):
@@ -25,14 +25,14 @@ class Problem(cp.Problem):
     def solve(self, *args, **options) -> float:
         """Solve it, or read its solution; returns the value, and sets that of variables."""
         key = _key(self, (args, sorted(options.items())))
-        stored = None if MODE == "write" else _solutions().get(key)
-        if MODE == "read" and stored is not None:
+        stored = None if mode == "write" else _solutions().get(key)
+        if mode == "read" and stored is not None:
             return _set(self, stored)
         value = super().solve(*args, **options)
-        if MODE == "write":
+        if mode == "write":
             _new()[key] = _solution(self)
         elif stored is not None:
-            np.testing.assert_allclose(value, stored[0], rtol=1e-6, atol=1e-9, err_msg=str(FILE))
+            np.testing.assert_allclose(value, stored[0], rtol=1e-6, atol=1e-9, err_msg=str(path))
         return value
 
 
@@ -90,12 +90,12 @@ def _set(problem: cp.Problem, stored: np.ndarray) -> float:
 
 @cache
 def _solutions() -> dict[str, np.ndarray]:
-    return dict(np.load(FILE)) if FILE.exists() else {}
+    return dict(np.load(path)) if path.exists() else {}
 
 
 @cache
 def _new() -> dict[str, np.ndarray]:
     """Return what is written at the end."""
     new: dict[str, np.ndarray] = {}
-    atexit.register(lambda: np.savez_compressed(FILE, **new))
+    atexit.register(lambda: np.savez_compressed(path, **new))
     return new

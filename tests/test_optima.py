@@ -8,8 +8,8 @@ import pytest
 
 @pytest.fixture
 def no_file(monkeypatch, tmp_path):
-    monkeypatch.setattr(optima, "FILE", tmp_path / "optima.npz")
-    monkeypatch.setattr(optima, "MODE", "read")
+    monkeypatch.setattr(optima, "path", tmp_path / "optima.npz")
+    monkeypatch.setattr(optima, "mode", "read")
     optima._solutions.cache_clear()
     yield
     optima._solutions.cache_clear()
@@ -25,7 +25,7 @@ def test_what_is_read_is_what_was_solved(no_file):
     problem, x, y = made()
     value = problem.solve(solver=cp.CLARABEL)
     key = optima._key(problem, ((), [("solver", cp.CLARABEL)]))
-    np.savez_compressed(optima.FILE, **{key: optima._solution(problem)})
+    np.savez_compressed(optima.path, **{key: optima._solution(problem)})
     optima._solutions.cache_clear()
     same, again, matrix = made()
     same.solve(solver=cp.CLARABEL)
@@ -42,16 +42,16 @@ def test_other_problems_are_solved(no_file, monkeypatch):
     problem, _, _ = made()
     problem.solve(solver=cp.CLARABEL)
     stored = {optima._key(problem, ((), [("solver", cp.CLARABEL)])): optima._solution(problem)}
-    np.savez_compressed(optima.FILE, **stored)
+    np.savez_compressed(optima.path, **stored)
     optima._solutions.cache_clear()
     for other, options in ((made(1.5), {}), (made(), {"tol_gap_abs": 1e-6})):
         other[0].solve(solver=cp.CLARABEL, **options)
         assert other[0].solver_stats is not None
     # What the file has is solved again, and compared, where that is asked for.
-    monkeypatch.setattr(optima, "MODE", "compare")
+    monkeypatch.setattr(optima, "mode", "compare")
     made()[0].solve(solver=cp.CLARABEL)
     next(iter(stored.values()))[0] += 0.1
-    np.savez_compressed(optima.FILE, **stored)
+    np.savez_compressed(optima.path, **stored)
     optima._solutions.cache_clear()
     with pytest.raises(AssertionError, match="optima"):
         made()[0].solve(solver=cp.CLARABEL)

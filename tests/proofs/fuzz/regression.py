@@ -47,7 +47,7 @@ def fuzz_svr(inputs: Inputs) -> None:
         if inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
             options["store"] = inputs.junk("store", folder)
         model = ScreenedSVR(**options)
-        for _ in range(2 if options.get("store") == folder else 1):
+        for _ in range(2 if options.get("store") is folder else 1):
             done = call(
                 model.fit, given[0], given[1], sample_weight=given[2],
                 must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),

@@ -125,7 +125,7 @@ def fuzz_one_svc(inputs: Inputs, kind: type, valid: dict) -> None:
         elif inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
             options["store"] = folder
         model = kind(**options)
-        rounds = 2 if options.get("store") == folder else 1
+        rounds = 2 if options.get("store") is folder else 1
         for _ in range(rounds):
             done = call(
                 model.fit, given[0], given[1], sample_weight=given[2],
