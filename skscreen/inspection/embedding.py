@@ -189,7 +189,7 @@ class EmbeddingDisplay(Display):
                 reference[:, 0], reference[:, 1], s=22, facecolor="white",
                 edgecolor=GREY, zorder=4, label=written(self.reference_name),
             )  # fmt: skip
-        self.scatters_ = scatter_classes(ax, points, self.classes, "embedding", s=24, zorder=5)
+        self.scatters_ = scatter_classes(ax, points, self.classes, "embedding", size=24, zorder=5)
         ax.margins(0.08)
         ax.set(xticks=[], yticks=[])
         if self.classes is not None or reference is not None:

@@ -6,7 +6,7 @@ nothing but the source is asked for, the method is inherited, and the display de
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -127,7 +127,7 @@ class FromResult(Display):
     """Base of the displays of what a function returns."""
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
+    def from_result(cls, result: object, *, ax: Axes | None = None) -> Self:
         """Draw a result.
 
         Parameters
@@ -150,6 +150,39 @@ class FromResult(Display):
         return cls.read_result(result).plot(ax=ax)
 
     @classmethod
-    def read_result(cls, result: Any) -> Self:
+    def read_result(cls, result: object) -> Self:
         """Return the display of a result, undrawn, or refuse it."""
+        raise NotImplementedError
+
+
+class FromPath(Display):
+    """Base of the displays of regularisation paths."""
+
+    @classmethod
+    def from_path(cls, path: object, *, ax: Axes | None = None) -> Self:
+        """Draw a regularisation path.
+
+        Parameters
+        ----------
+        path : RTLMPath, SVCPath or SVRPath
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        display : object
+            Drawn.
+
+        Raises
+        ------
+        TypeError
+            If `path` is not a path.
+        ValueError
+            If the length of an array of the path is not that of its values.
+        """
+        return cls.read_path(path).plot(ax=ax)
+
+    @classmethod
+    def read_path(cls, path: object) -> Self:
+        """Return the display of a path, undrawn, or refuse it."""
         raise NotImplementedError

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
-from skscreen.core.checks import check_samples
+from skscreen.core.checks import TableLike, check_samples
 from skscreen.core.sklearn_private import check_feature_names
 from skscreen.inspection.frame import Display, check_learned
 from skscreen.inspection.style import (
@@ -59,8 +60,9 @@ class LearnedSpaceDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: BaseEstimator, X: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None
-    ) -> Self:
+        cls, estimator: BaseEstimator, X: TableLike, y: ArrayLike | None = None, *,
+        ax: Sequence[Axes] | None = None,
+    ) -> Self:  # fmt: skip
         """Draw samples before and after the map of a fitted metric learner.
 
         Parameters
@@ -113,7 +115,7 @@ class LearnedSpaceDisplay(Display):
     def draw(self, before: Axes, after: Axes) -> None:
         """Draw on axes that are given."""
         self.scatters_ = [
-            scatter_classes(ax, points, self.classes, s=18)
+            scatter_classes(ax, points, self.classes, size=18)
             for ax, points in ((before, self.before), (after, self.after))
         ]
         for ax, title, kind in (before, "before", "principal"), (after, "after", "learned"):

@@ -6,19 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import ZERO
-from skscreen.inspection.frame import Display
+from skscreen.inspection.frame import Display, FromPath
 from skscreen.inspection.style import (
     BLUE,
     GREEN,
     ORANGE,
     VERMILION,
     Axes,
+    Axis,
     legend_above,
     level_line,
     mark_point,
@@ -30,8 +31,15 @@ _LABELS = {"lam": "Regularisation parameter λ (log scale)", "C": "C (log scale)
 _SYMBOLS = {"lam": "λ", "C": "C"}
 
 
+class Screening(Protocol):
+    """Decisions for a value of lambda or of C."""
+
+    codes_: np.ndarray
+    rate_: float
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class ScreeningDisplay(Display):
+class ScreeningDisplay(FromPath):
     """Show the screening rates along a regularisation path.
 
     One line shows the share of the items (comparisons, samples or features) that were decided by
@@ -80,38 +88,19 @@ class ScreeningDisplay(Display):
     legend: tuple[str, str] = ("path rule, at the start", "end of the solve")
 
     @classmethod
-    def from_path(cls, path: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the screening rates of a path.
-
-        Parameters
-        ----------
-        path : RTLMPath, SVCPath or SVRPath
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        ScreeningDisplay
-            Drawn.
-
-        Raises
-        ------
-        TypeError
-            If `path` is not a path.
-        ValueError
-            If the length of an array of the path is not that of its values.
-        """
+    def read_path(cls, path: object) -> Self:
+        """Return the display of a path, undrawn."""
         values, parameter = _values(path)
         names = ("path_rates", "rates")
-        first, last = (_along_path(getattr(path, name), values, f"path.{name}") for name in names)
+        first, last = (_of_path(path, name, values) for name in names)
         penalty = getattr(getattr(path, "model", None), "penalty", "l2")
         return cls(
             values=values, path_rates=first, rates=last, parameter=parameter,
             items="features" if penalty == "l1" else None,
-        ).plot(ax=ax)  # fmt: skip
+        )  # fmt: skip
 
     @classmethod
-    def from_screenings(cls, screenings: Sequence[Any], *, ax: Axes | None = None) -> Self:
+    def from_screenings(cls, screenings: Sequence[Screening], *, ax: Axes | None = None) -> Self:
         """Draw the shares that are decided, from decisions for several values of λ or C.
 
         Parameters
@@ -241,7 +230,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_path(
-        cls, path: Any, *, tol: float | None = None, scores: ArrayLike | None = None,
+        cls, path: object, *, tol: float | None = None, scores: ArrayLike | None = None,
         score_name: str = "Validation accuracy", baseline: float | None = None,
         baseline_name: str = "Baseline", ax: Sequence[Axes] | None = None,
     ) -> Self:  # fmt: skip
@@ -283,8 +272,8 @@ class PathDisplay(Display):
                 raise ValueError("`scores` must hold a number, got NaN alone.")
         return cls(
             values=values,
-            objectives=_along_path(path.objectives, values, "path.objectives", holes=False),
-            dual_gaps=_along_path(path.dual_gaps, values, "path.dual_gaps", holes=False),
+            objectives=_of_path(path, "objectives", values, holes=False),
+            dual_gaps=_of_path(path, "dual_gaps", values, holes=False),
             tol=tol,
             scores=scores,
             score_name=score_name,
@@ -362,7 +351,7 @@ class PathDisplay(Display):
         legend_above(ax)
 
 
-def _without_loss(screening: Any) -> float:
+def _without_loss(screening: Screening) -> float:
     """Return the share of items that are decided to have no loss, among those of the problems."""
     codes = screening.codes_
     # Samples that are no part of a problem have no bounds.
@@ -371,7 +360,7 @@ def _without_loss(screening: Any) -> float:
     return float((codes[part] == ZERO).mean()) if part.any() else 0.0
 
 
-def _values(path: Any) -> tuple[np.ndarray, str]:
+def _values(path: object) -> tuple[np.ndarray, str]:
     """Return the values of λ or C of a path, and which of both they are."""
     for name, parameter in (("lams", "lam"), ("Cs", "C")):
         if hasattr(path, name) and not hasattr(path, "fit"):
@@ -383,6 +372,11 @@ def _values(path: Any) -> tuple[np.ndarray, str]:
         "`path` must be what rtlm_path, svc_path or svr_path returns, got "
         f"{type(path).__name__}.{hint}"
     )
+
+
+def _of_path(path: object, name: str, values: np.ndarray, holes: bool = True) -> np.ndarray:
+    """Return an array of a path with one entry for each of its values."""
+    return _along_path(getattr(path, name), values, f"path.{name}", holes)
 
 
 def _along_path(
@@ -417,7 +411,7 @@ def _style_axes(ax: Axes, values: np.ndarray, parameter: str) -> None:
     ax.margins(x=0.01)
 
 
-def _label_log_axis(axis: Any, values: np.ndarray) -> None:
+def _label_log_axis(axis: Axis, values: np.ndarray) -> None:
     """Label 1, 2 and 5 where the powers of ten alone are too few and all digits too many."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.frame import FromEstimator
-from skscreen.inspection.style import BLUE, GREY, VERMILION, Axes, colour_bar, open_axes
+from skscreen.inspection.style import BLUE, GREY, VERMILION, Axes, Axis, colour_bar, open_axes
 
 # What a parameter is called next to its axis, if more than its name.
 _WORDS = {
@@ -169,7 +169,7 @@ def _found(search: BaseEstimator) -> dict[str, Any]:
     }
 
 
-def _label(axis: Any, values: Sequence, chosen: int, shift: float) -> None:
+def _label(axis: Axis, values: Sequence, chosen: int, shift: float) -> None:
     """Write up to ten of the values at their places + shift, that of the chosen one among them."""
     every = -(-len(values) // 10)
     places = np.arange(chosen % every, len(values), every)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,12 @@ from skscreen.core.checks import check_labels
 # Matplotlib is imported only when something is drawn.
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import PathCollection
+    from matplotlib.lines import Line2D
 else:
-    Axes = Any
+    Axes = Axis = Any
 
 # Okabe and Ito's palette: distinct for colour-blind readers and in grey print.
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "0.35"
@@ -31,16 +35,18 @@ def open_axes(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def level_line(ax: Axes, value: float, name: str) -> Any:
+def level_line(ax: Axes, value: float, name: str) -> Line2D:
     """Draw a dashed horizontal line."""
     return ax.axhline(value, color=GREY, linestyle="--", linewidth=1.0, label=name)
 
 
-def mark_point(ax: Axes, x: float, y: float, colour: str, name: str, **style: Any) -> Any:
+def mark_point(
+    ax: Axes, x: float, y: float, colour: str, name: str, clip_on: bool = True
+) -> Line2D:
     """Draw a large dot on a line."""
     return ax.plot(
         x, y, color=colour, marker="o", markersize=7, markeredgecolor="white", linestyle="none",
-        zorder=3, label=name, **style,
+        zorder=3, label=name, clip_on=clip_on,
     )[0]  # fmt: skip
 
 
@@ -67,26 +73,31 @@ def written(name: object) -> str:
 
 
 def scatter_classes(
-    ax: Axes, points: np.ndarray, classes: np.ndarray | None, name: str | None = None, **style: Any
-) -> list[Any]:
+    ax: Axes, points: np.ndarray, classes: np.ndarray | None, name: str | None = None, *,
+    size: float, zorder: float = 1.0,
+) -> list[PathCollection]:  # fmt: skip
     """Draw points (n, 2), a collection for each class in sorted order; `name` is for no classes."""
     codes = np.zeros(len(points)) if classes is None else classes
     return [
         ax.scatter(
-            *points[codes == label].T,
+            points[codes == label, 0],
+            points[codes == label, 1],
             color=CLASS_COLOURS[k % len(CLASS_COLOURS)],
             # With more classes than colours the markers tell them apart.
             marker=CLASS_MARKERS[(k + k // len(CLASS_COLOURS)) % len(CLASS_MARKERS)],
             label=name if classes is None else written(label),
-            **style,
+            s=size,
+            zorder=zorder,
         )
         for k, label in enumerate(np.unique(codes))
     ]
 
 
-def colour_bar(ax: Axes, mesh: Any, label: str, **options: Any) -> None:
+def colour_bar(
+    ax: Axes, mesh: ScalarMappable, label: str, extend: Literal["neither", "min"] = "neither"
+) -> None:
     """Draw the colours of a heat map on the right, and remove the frames of both."""
-    bar = ax.figure.colorbar(mesh, ax=ax, label=label, **options)
+    bar = ax.figure.colorbar(mesh, ax=ax, label=label, extend=extend)
     bar.outline.set_visible(False)  # type: ignore[operator]
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
