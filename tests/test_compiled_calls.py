@@ -24,7 +24,7 @@ from skscreen._compiled import (
     sequence,
     svm,
 )
-from skscreen.distributed.linear_passes import Task, linear_pass, linear_product
+from skscreen.distributed.linear_passes import PassRequest, linear_pass, linear_product
 from skscreen.distributed.rows import Block
 from skscreen.samples.kernels.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.rows import flat_rows
@@ -90,7 +90,9 @@ def rows_of_machines():
         for widths in (np.empty((1, 0)), np.full((1, 2), 0.5)):
             for matrix in (False, True):
                 no = np.zeros(1, np.bool_)
-                task = Task(np.zeros(1, np.int64), np.ones(1, int), no, no, widths, 1.0, matrix)
+                task = PassRequest(
+                    np.zeros(1, np.int64), np.ones(1, int), no, no, widths, 1.0, matrix
+                )
                 W = RNG.standard_normal((1, rows.shape[1] + 1))
                 block = Block(rows, codes, ONES)
                 passed = linear_pass(block, W, task, None)

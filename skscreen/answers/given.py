@@ -101,6 +101,19 @@ def places_of(
     return rows
 
 
+def group_codes(groups: ArrayLike, n_trials: int, trials: np.ndarray) -> np.ndarray:
+    """Return the number of the group of each row, from 0 on; `trials` are those of the rows."""
+    values = np.asarray(groups)
+    if values.shape != (n_trials,):
+        raise ValueError(
+            f"groups must have an entry for each of {n_trials} trials, got shape {values.shape}."
+        )
+    codes = np.unique(values[trials], return_inverse=True)[1]
+    if codes.max() == 0:
+        raise ValueError("groups must name at least two participants, got one.")
+    return codes
+
+
 def _rows(X: AnswersLike, name: str) -> np.ndarray:
     """Return the rows of an array of names."""
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "iu" and X.size:

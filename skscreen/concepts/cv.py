@@ -14,7 +14,7 @@ from skscreen.concepts.estimator import ConceptEmbedding
 from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of, ridge
 from skscreen.concepts.reading import Reading, read
 from skscreen.concepts.tools.held_out import HeldOut, as_good, predict_held_out, splits_of
-from skscreen.concepts.tools.resample import codes_of
+from skscreen.concepts.tools.resample import drawn_units
 from skscreen.core.sklearn_private import Interval, fit_context
 from skscreen.core.threads import one_blas_thread
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -147,7 +147,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         """
         forget(self)
         reading = read(answers, y, sample_weight)
-        codes = codes_of(groups, reading.answers, reading.n_given)
+        codes = drawn_units(groups, reading.answers, reading.n_given)
         usual = law(reading.trials)
         if isinstance(self.l1s, Integral):
             l1s = usual * np.geomspace(LOWEST, HIGHEST, int(self.l1s))

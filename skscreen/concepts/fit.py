@@ -7,8 +7,8 @@ import numpy as np
 
 from skscreen.concepts.matching import consensus, match, mean_correlation
 from skscreen.concepts.problem.objective import Objective
-from skscreen.concepts.solver import Solution, level_start, solve
-from skscreen.concepts.threads import in_threads
+from skscreen.concepts.solver import Solution, level_start, solve_concepts
+from skscreen.concepts.threads import map_in_threads
 
 # Dimensions no entry of which is larger are remainders, as in SPoSE.
 LEAST = 0.1
@@ -56,11 +56,11 @@ def solve_starts(
 
         own = objective if start == 0 else objective.apart()
         X = level_start(objective.n_objects, n_components, objective.l1, seed)
-        found = solve(own, X, settings.max_iter, settings.tol, report)
+        found = solve_concepts(own, X, settings.max_iter, settings.tol, report)
         found.history["start"] = start
         return found
 
-    yield from in_threads(run, enumerate(seeds), settings.n_jobs)
+    yield from map_in_threads(run, enumerate(seeds), settings.n_jobs)
 
 
 def agree(
@@ -74,7 +74,7 @@ def agree(
         X, support = starts[0], np.ones(starts[0].shape[1])
     else:
         X, support = consensus(starts, min_support)
-        last = solve(
+        last = solve_concepts(
             objective, X, settings.max_iter, settings.tol,
             lambda iteration, value, n: told(
                 len(starts), share_done(iteration), message(value, n)

@@ -81,7 +81,7 @@ class _Memory:
         return found
 
 
-def solve(
+def solve_concepts(
     objective: Objective, X: np.ndarray, max_iter: int, tol: float, report: Report | None = None
 ) -> Solution:
     """Minimise by projected L-BFGS, until the objective falls by less than `tol` an iteration."""

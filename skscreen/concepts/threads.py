@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 Result = TypeVar("Result")
 
 
-def in_threads(
+def map_in_threads(
     work: Callable[..., Result], tasks: Iterable[tuple], n_jobs: int | None
 ) -> Iterator[Result]:
     """Yield what `work` makes of each task, in their order.

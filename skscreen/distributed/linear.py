@@ -19,7 +19,7 @@ from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
     as_array,
     as_vector,
-    check_weights,
+    check_block_weights,
     classes_of,
     column_names,
     holds_strings,
@@ -320,7 +320,7 @@ def _in_chunks(name: str, values, chunks) -> da.Array:
 
 
 def _weights_of(values: ArrayLike, block_info: Any = None) -> np.ndarray:
-    return check_weights(values, block_info[0]["chunk-location"][0])
+    return check_block_weights(values, block_info[0]["chunk-location"][0])
 
 
 def _are_right(predicted: np.ndarray, truth: ArrayLike, block_info: Any = None) -> np.ndarray:

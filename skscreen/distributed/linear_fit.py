@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import HISTORY
-from skscreen.distributed.linear_newton import ClusterRows, Iterate, LocalRows, Newton, Problems
+from skscreen.distributed.linear_newton import ClusterRows, Incumbent, LocalRows, Newton, Problems
 from skscreen.distributed.rows import LabelledRows, joined, thinned
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.progress import share_of_decades
@@ -67,7 +67,7 @@ def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
 
 def solve_rows(
     model: BaseEstimator, data: LabelledRows, problems: Problems, start: np.ndarray
-) -> Iterate:
+) -> Incumbent:
     """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
     rows, tol, began = ClusterRows(data.blocks), float(model.tol), perf_counter()
     most = _MOST_PASSES if model.max_iter is None else model.max_iter
@@ -108,7 +108,7 @@ def attributes(W: np.ndarray, problems: Problems) -> tuple[np.ndarray, np.ndarra
     return W[:, :-1].copy(), problems.scale * W[:, -1]
 
 
-def _set(model, found: Iterate, problems: Problems, n_passes: int, history: list) -> None:
+def _set(model, found: Incumbent, problems: Problems, n_passes: int, history: list) -> None:
     model.coef_, model.intercept_ = attributes(found.W, problems)
     model.objective_ = one_or_all(found.primal.copy())
     model.dual_gap_, model.n_iter_ = float(found.gap.max()), n_passes

@@ -24,8 +24,8 @@ from skscreen.core.memory import check_memory
 from skscreen.distributed.linear_passes import (
     LENGTHS,
     Passed,
+    PassRequest,
     Sums,
-    Task,
     linear_pass,
     linear_product,
 )
@@ -57,7 +57,7 @@ class Problems:
 
 
 @dataclass(frozen=True)
-class Iterate:
+class Incumbent:
     """The best weights (n, D) so far, with their primal and dual objectives (n,)."""
 
     W: np.ndarray
@@ -86,9 +86,9 @@ class Newton:
         self._objective = np.full(n, np.inf)
         self._taken, self._moved = np.zeros(n, bool), np.zeros(n, bool)
         self._n_passes = np.zeros(n, int)
-        self.best = Iterate(W.copy(), np.full(n, np.inf), np.full(n, -np.inf))
+        self.best = Incumbent(W.copy(), np.full(n, np.inf), np.full(n, -np.inf))
 
-    def passes(self, max_iter: int) -> Iterator[Iterate]:
+    def passes(self, max_iter: int) -> Iterator[Incumbent]:
         """Yield the best iterate after each pass, of `max_iter` at most."""
         failures, columns = 0, np.arange(self._problems.Cs.size)
         for _ in range(max_iter):
@@ -107,7 +107,7 @@ class Newton:
         widths = self._widths[columns]
         # Much narrower after a proximal step of at most three passes.
         narrow = widths * np.where(self._n_passes[columns] < 3, 0.1, 0.3)
-        task = Task(
+        task = PassRequest(
             columns, problems.positive[columns], self._taken[columns], self._moved[columns],
             np.column_stack((widths, narrow) if problems.hinge else (np.empty((n, 0)),)),
             problems.scale, problems.with_matrix,
@@ -271,7 +271,7 @@ class LocalRows:
         self._block = block
         self._last: Passed | None = None
 
-    def evaluate(self, W: np.ndarray, task: Task) -> list[Sums]:
+    def evaluate(self, W: np.ndarray, task: PassRequest) -> list[Sums]:
         """Return sums at W."""
         self._last = linear_pass(self._block, W, task, self._last)
         return self._last[0]
@@ -289,7 +289,7 @@ class ClusterRows:
         self._blocks, self.n_passes = blocks, 0
         self._last: Parts | list[None] = [None] * len(blocks)
 
-    def evaluate(self, W: np.ndarray, task: Task) -> list[Sums]:
+    def evaluate(self, W: np.ndarray, task: PassRequest) -> list[Sums]:
         """Return sums at W."""
         self.n_passes += 1
         self._last = self._blocks.then(linear_pass, self._shared(W), task, each=[self._last])

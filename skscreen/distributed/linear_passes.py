@@ -36,7 +36,7 @@ LENGTHS = np.concatenate([[0.0], np.geomspace(0.01, 1.0, 9)])
 
 
 @dataclass(frozen=True)
-class Task:
+class PassRequest:
     """What a pass computes, for n of the problems."""
 
     columns: np.ndarray  # (n,) positions of these problems among all
@@ -81,7 +81,7 @@ class Kept(NamedTuple):
 Passed = tuple[list[Sums], dict[int, Kept]]
 
 
-def linear_pass(block: Block, W: np.ndarray, task: Task, last: Passed | None) -> Passed:
+def linear_pass(block: Block, W: np.ndarray, task: PassRequest, last: Passed | None) -> Passed:
     """Return the sums of a block at the weights W (n, D), and what is kept of its rows."""
     # Without a pass before, the base is 1/2.
     n, (n_some, width) = block.rows.shape[0], W.shape
@@ -120,7 +120,7 @@ def linear_pass(block: Block, W: np.ndarray, task: Task, last: Passed | None) ->
     ], kept  # fmt: skip
 
 
-def _begin(n: int, shape: tuple[int, int], task: Task, k: int, last: Kept | None) -> Kept:
+def _begin(n: int, shape: tuple[int, int], task: PassRequest, k: int, last: Kept | None) -> Kept:
     """Return base and margins where a step begins, and room for what a pass finds."""
     size = n if task.widths.size else 0
     if last is None:

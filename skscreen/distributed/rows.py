@@ -88,7 +88,7 @@ def read_rows(
     weights: list = [None] * len(sizes)
     if sample_weight is not None:
         factors = _beside("sample_weight", client, given, sizes)
-        weights = factors.then(check_weights, each=[range(len(sizes))]).futures
+        weights = factors.then(check_block_weights, each=[range(len(sizes))]).futures
     classes = _all_classes(labels.map(classes_of, each=[range(len(sizes))]))
     labelled = [rows.futures, labels.futures, weights]
     places = spread(client, rows.futures, sizes)
@@ -102,7 +102,7 @@ def read_rows(
     return LabelledRows(blocks, sum(sizes), classes, n_features, names)
 
 
-def is_frame(values: object) -> TypeGuard[Any]:
+def is_dask_frame(values: object) -> TypeGuard[Any]:
     """Whether values are a dask frame or series; dask.dataframe needs packages of its own."""
     # Of its type: a delayed value has any attribute.
     return hasattr(type(values), "to_dask_array")
@@ -110,19 +110,19 @@ def is_frame(values: object) -> TypeGuard[Any]:
 
 def is_collection(values: object) -> bool:
     """Whether values are a dask array, frame or series."""
-    return isinstance(values, da.Array) or is_frame(values)
+    return isinstance(values, da.Array) or is_dask_frame(values)
 
 
 def column_names(X: da.Array | MatrixLike) -> np.ndarray | None:
     """Return the columns of a frame whose names are all strings."""
-    if is_frame(X) and all(isinstance(name, str) for name in X.columns):
+    if is_dask_frame(X) and all(isinstance(name, str) for name in X.columns):
         return np.array(X.columns, dtype=object)
     return None
 
 
 def as_array(X: da.Array | MatrixLike) -> da.Array:
     """Return a dask array of real numbers, in chunks of whole rows, of a dask array or frame."""
-    if is_frame(X):
+    if is_dask_frame(X):
         if X.ndim != 2:
             raise ValueError(
                 f"X must have two dimensions, got a {type(X).__name__}: pass X.to_frame()."
@@ -152,7 +152,7 @@ def as_array(X: da.Array | MatrixLike) -> da.Array:
 
 def as_vector(name: str, values: da.Array | ArrayLike) -> da.Array | np.ndarray:
     """Return labels or weights as an array, on workers if they are there."""
-    if is_frame(values):
+    if is_dask_frame(values):
         # Others are strings, categories, integers with missing values.
         plain = values.ndim != 1 or isinstance(values.dtype, np.dtype)
         values = (values if plain else values.astype(object)).to_dask_array()
@@ -266,7 +266,7 @@ def check_length(values: ArrayLike, name: str, size: int, number: int) -> np.nda
     return values
 
 
-def check_weights(values: ArrayLike, number: int) -> np.ndarray:
+def check_block_weights(values: ArrayLike, number: int) -> np.ndarray:
     """Return weights as floats; raise where one is negative or not finite."""
     # All of a block may be 0.
     values = check_array(

@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 
+from skscreen.answers.given import group_codes
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.answers import draw_counts, group_codes
+from skscreen.embedding.problem.answers import draw_counts
 from skscreen.embedding.problem.conjoint import stimulus_values
 from skscreen.embedding.problem.scale import (
     ScaleFit,
@@ -109,7 +110,7 @@ def bootstrap(
         found = [fit for _, _, fit in _simulated(model, n_samples, rng)]
     else:
         judged = model.judgements_
-        codes = group_codes(groups, model.n_trials_)[judged.trials]
+        codes = group_codes(groups, model.n_trials_, judged.trials)
         drawn = (judged.weights * draw_counts(codes, rng) for _ in range(n_samples))
         found = [_refit(model, judged.design, weights) for weights in drawn]
     _warn_unconverged(model, found)

@@ -102,7 +102,7 @@ def check_weights_of_folds(sample_weight: np.ndarray, splits: list) -> None:
             )
 
 
-def cut(
+def samples_of_fold(
     model: BaseEstimator, X: MatrixLike, y: ArrayLike, train: np.ndarray, test: np.ndarray,
     sample_weight: np.ndarray | None,
 ) -> tuple:  # fmt: skip
@@ -245,7 +245,7 @@ def _score_fold(
     train: np.ndarray, test: np.ndarray, sample_weight: np.ndarray | None, keep: bool,
 ) -> _Fold:  # fmt: skip
     """Follow the path of one fold."""
-    training, (X_val, y_val), weights = cut(model, X, y, train, test, sample_weight)
+    training, (X_val, y_val), weights = samples_of_fold(model, X, y, train, test, sample_weight)
     weighted, fold = {}, _Fold()
     if weights[1] is not None and _takes_weights(scorer):
         weighted["sample_weight"] = weights[1]

@@ -42,7 +42,7 @@ from skscreen.metric_learning.learning import (
     start_at,
 )
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.path_solver import PathSolver, solver_settings
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.supervision import class_codes
@@ -202,7 +202,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         ScreenedRTLMCV
         """
         forget(self)
-        solver_options(Parameters.of(self))
+        solver_settings(Parameters.of(self))
         grid, counts = _grid(self.lams), self._counts()
         checked = checked_samples(self, X)
         codes = class_codes(checked, y, self.unlabelled)
@@ -238,7 +238,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
             self, model, path, scorer, places, y, splits, None, tasks, values
         )
         warn_unless_converged(
-            failed, max(self.tol, _FOLD_TOL), solver_options(Parameters.of(self)).max_iter, ADVICE
+            failed, max(self.tol, _FOLD_TOL), solver_settings(Parameters.of(self)).max_iter, ADVICE
         )
         k, best = divmod(best, grid.size)
         self.best_n_neighbors_, self.best_lam_ = counts[k], float(grid[best])
@@ -319,14 +319,14 @@ def _solve_fold(
         fold, classifier = clone(model).set_params(n_neighbors=count), clone(classifier)
         parameters, samples = Parameters.of(fold), checked_samples(fold, X)
         problem = build(samples, parameters, Supervision(y))
-        solver, options = PathSolver(problem), solver_options(parameters)
-        options = replace(options, tol=max(fold.tol, _FOLD_TOL))
+        solver, settings = PathSolver(problem), solver_settings(parameters)
+        settings = replace(settings, tol=max(fold.tol, _FOLD_TOL))
         for index, fraction in enumerate(lams):
             lam = chosen_lam(fraction, fold.relative_lam, problem)
             if index == 0:
-                *_, (_, solution) = solver.approach(lam, options)
+                *_, (_, solution) = solver.approach(lam, settings)
             else:
-                solution = solver.solve(lam, options)
+                solution = solver.solve(lam, settings)
             metric = fitted(fold, solution, problem)
             classifier.fit(metric.transform(X), y)
             failed = [] if solution.converged else [solution]

@@ -18,10 +18,10 @@ from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.distance import FLOATS
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.path_solver import PathSolver, solver_settings
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem, inner
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 from skscreen.metric_learning.solvers.solution import Solution
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -51,12 +51,12 @@ def learn(
     supervision: Supervision, known: Sequence[tuple[float, dict]] = (),
 ) -> None:  # fmt: skip
     """Solve a problem, from what a store and `known` have; set the attributes of `model`."""
-    options, lam = solver_options(parameters), lam_of_fit(parameters, problem)
+    settings, lam = solver_settings(parameters), lam_of_fit(parameters, problem)
     store, key = check_store(parameters.store), ""
     if store is not None:
         key = _key(parameters, X, supervision)
         known = [*store.neighbours(key, lam), *known]
-    solutions = solve_one(model, problem, lam, options, known)
+    solutions = solve_one(model, problem, lam, settings, known)
     set_learned(model, solutions, problem, parameters.n_components)
     if store is not None and solutions[-1].converged:
         store.put(key, lam, start_at(solutions[-1]))
@@ -113,7 +113,7 @@ def unit_of_lam(problem: Problem) -> float:
 
 
 def solve_one(
-    model: BaseEstimator, problem: Problem, lam: float, options: Options,
+    model: BaseEstimator, problem: Problem, lam: float, settings: Settings,
     known: Sequence[tuple[float, dict]],
 ) -> list[Solution]:  # fmt: skip
     """Solve for one lambda, from solutions that are known; return those on the way to it, too."""
@@ -122,11 +122,11 @@ def solve_one(
     for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):
         solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
     with Tasks(model, None, "lambda") as tasks:
-        for done, solution in solver.approach(lam, options):
+        for done, solution in solver.approach(lam, settings):
             solutions.append(solution)
             # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution)
-    warn_unless_converged(solutions[-1:], options.tol, options.max_iter, ADVICE)
+    warn_unless_converged(solutions[-1:], settings.tol, settings.max_iter, ADVICE)
     return solutions
 
 

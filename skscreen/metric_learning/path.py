@@ -36,14 +36,14 @@ from skscreen.metric_learning.learning import (
     warn_if_absolute,
 )
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.path_solver import PathSolver, solver_settings
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.screened.decisions import screened_at
 from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.paper.ranges import count_in_range
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 from skscreen.metric_learning.solvers.solution import Solution
 
 
@@ -138,7 +138,7 @@ class RTLMPath(PathResult[ScreenedRTLM, Solution]):
         before, solution = self.solutions[t - 1 : t + 1]
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
-        hook = solver_options(Parameters.of(self.model)).hook
+        hook = solver_settings(Parameters.of(self.model)).hook
         found = screen(objective, reference, before.lam, hook)
         return found.n_zero + found.n_linear
 
@@ -269,7 +269,7 @@ def rtlm_path(
     model._validate_params()
     given = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
     parameters = Parameters.of(model)
-    options = solver_options(parameters)
+    settings = solver_settings(parameters)
     supervision = Supervision(y, sample_weight, triplets, quadruplets, pairs, comparison_weight)
     problem = build(checked_samples(model, X), parameters, supervision)
     n_values = n_lams or 0 if given is None else len(given)
@@ -291,19 +291,19 @@ def rtlm_path(
     if callbacks:
         model.set_callbacks(*callbacks)
     total = len(grid) if isinstance(grid, Sized) else n_lams
-    steps = _steps(solver, options, itertools.islice(grid, n_lams), stop, total)
+    steps = _steps(solver, settings, itertools.islice(grid, n_lams), stop, total)
     solutions = solve_path(model, steps, total, "lambda")
-    warn_unless_converged(solutions, model.tol, options.max_iter, ADVICE)
+    warn_unless_converged(solutions, model.tol, settings.max_iter, ADVICE)
     return RTLMPath(model, tuple(solutions), problem)
 
 
 def _steps(
-    solver: PathSolver, options: Options, grid: Iterable[float], stop: float, total: int | None
+    solver: PathSolver, settings: Settings, grid: Iterable[float], stop: float, total: int | None
 ) -> Iterator[tuple[Solution, float]]:
     """Solve along a grid until it or the stopping rule ends; also yields how far that is."""
     first = before = None
     for t, lam in enumerate(grid):
-        solution = solver.solve(lam, options)
+        solution = solver.solve(lam, settings)
         first = first or solution
         ends = before is not None and _ends(before, solution, stop)
         if ends:

@@ -14,7 +14,7 @@ from skscreen.metric_learning.problem.objective import Evaluation, Objective, Pr
 from skscreen.metric_learning.screening.paper.ranges import PathRanges
 from skscreen.metric_learning.screening.paper.rules import PaperScreening
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 from skscreen.metric_learning.solvers.projected_gradient import minimise
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
@@ -49,7 +49,7 @@ class PathSolver:
             evaluation = objective.evaluate(objective.domain.project(value))
         self.warm = self._left(lam, evaluation, step, n_iter, objective.proximal)
 
-    def solve(self, lam: float, options: Options) -> Solution:
+    def solve(self, lam: float, settings: Settings) -> Solution:
         """Solve for one lambda to the certified tolerance."""
         warm, objective = self.warm, self._objective(lam)
         reduced = None
@@ -58,7 +58,7 @@ class PathSolver:
         with blas_threads_for(objective.geometry.n_features):
             start = self.problem.first.scaled(1.0 / lam) if warm is None else warm.start(lam)
             solution, evaluation = minimise(
-                objective, start, options, warm=warm, reduced=reduced, memory=self._memory
+                objective, start, settings, warm=warm, reduced=reduced, memory=self._memory
             )
         proximal = evaluation.objective.proximal
         if proximal is not None:
@@ -93,10 +93,10 @@ class PathSolver:
             warm = replace(warm, evaluation=evaluation.in_order())
         return warm
 
-    def approach(self, lam: float, options: Options) -> Iterator[tuple[float, Solution]]:
+    def approach(self, lam: float, settings: Settings) -> Iterator[tuple[float, Solution]]:
         """Solve along a coarse path to one lambda; yield the share of the way, and solutions."""
         # Roughly, at half the lambda each.
-        loose = replace(options, tol=max(options.tol, 1e-2))
+        loose = replace(settings, tol=max(settings.tol, 1e-2))
         lam_max = self.problem.lam_max
         first = lam_max if self.warm is None else min(lam_max, self.warm.lam)
         # Below this only rounding errors are left, and the last step may have any size.
@@ -110,7 +110,7 @@ class PathSolver:
                 # So many in vain: rounding errors prevent progress, and the coarse path is useless.
                 if solution.n_iter < loose.max_iter or wasted >= 10_000:
                     break
-        yield 1.0, self.solve(lam, options)
+        yield 1.0, self.solve(lam, settings)
 
 
 def _may_smooth(problem: Problem) -> bool:
@@ -131,16 +131,16 @@ def _proximal(problem: Problem) -> Proximal:
     return Proximal(width, dual, min(1e-7, 2e-6 * width))
 
 
-def solver_options(parameters: Parameters) -> Options:
-    """Return the options of the solvers that parameters mean."""
+def solver_settings(parameters: Parameters) -> Settings:
+    """Return the settings of the solvers that parameters mean."""
     given = parameters.bound
     bounds = (given,) if isinstance(given, str) else tuple(given)
     main = bounds == ("gap",) and parameters.rule is None
-    return Options(
+    return Settings(
         hook=None if main else PaperScreening(bounds, parameters.rule or "sphere"),
         screening=parameters.screening,
         screen_every=parameters.screen_every,
         active_set=parameters.active_set,
         tol=parameters.tol,
-        max_iter=parameters.max_iter or Options.max_iter,
+        max_iter=parameters.max_iter or Settings.max_iter,
     )

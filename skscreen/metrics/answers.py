@@ -10,10 +10,10 @@ from scipy.spatial import procrustes
 from sklearn.base import BaseEstimator
 
 from skscreen.answers.answers import Answers, AnswersLike
-from skscreen.answers.given import given_answers, places_of
+from skscreen.answers.given import given_answers, group_codes, places_of
 from skscreen.core.checks import check_samples
 from skscreen.core.named import in_order, index_of
-from skscreen.embedding.problem.answers import counted, group_codes, quadruplets
+from skscreen.embedding.problem.answers import counted, quadruplets
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.scale import sides_of
 
@@ -241,7 +241,6 @@ def read_votes(
     """Return who answered which question how."""
     kinds = ("triplets", "quadruplets", "oddoneout", "paired")
     given = given_answers(X, y, kinds=kinds, arrays=("oddoneout",) if oddoneout else ("triplets",))
-    codes = None if groups is None else group_codes(groups, given.n_trials)
     answers, counts = given.answers, given.answers.weights
     counts = np.ones(len(answers.rows)) if counts is None else counts
     if np.any(counts != np.floor(counts)):
@@ -258,7 +257,7 @@ def read_votes(
         n_options=3 if answers.kind == "oddoneout" else 2,
         counts=counts[kept],
         weights=weights[kept],
-        groups=None if codes is None else codes[trials],
+        groups=None if groups is None else group_codes(groups, given.n_trials, trials),
     )
 
 

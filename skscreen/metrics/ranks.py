@@ -61,7 +61,7 @@ def check_most(k: Ranks, n_items: int) -> None:
         raise ValueError(f"k must be from 1 to {n_items}, the number of items, got {k}.")
 
 
-def cut(n_relevant: np.ndarray, hits: np.ndarray, k: Ranks) -> Ranked:
+def first_ranks(n_relevant: np.ndarray, hits: np.ndarray, k: Ranks) -> Ranked:
     """Return the first k ranks; with "r" those beyond R are no hits."""
     if k == "r":
         hits = hits[:, : n_relevant.max()]

@@ -17,7 +17,7 @@ from skscreen.metrics.ranks import (
     check_k,
     check_most,
     check_queries,
-    cut,
+    first_ranks,
     precision,
     recall,
 )
@@ -157,4 +157,4 @@ def _ranked(relevant: ArrayLike, distances: ArrayLike, k: Ranks) -> Ranked:
     used = n_relevant > 0
     check_queries(used, "relevant", warns=True)
     check_most(k, hits.shape[1])
-    return cut(n_relevant[used], hits[used], k)
+    return first_ranks(n_relevant[used], hits[used], k)

@@ -19,7 +19,7 @@ from skscreen.metrics.ranks import (
     check_k,
     check_most,
     check_queries,
-    cut,
+    first_ranks,
     precision,
     recall,
 )
@@ -230,7 +230,7 @@ def _rankings(
         n = n_relevant[some]
         last = n.max() if k == "r" else k or len(items) - (gallery is None)
         near = _nearest(Z[some], items, themselves, int(last))
-        yield cut(n, items_codes[near] == codes[some][:, None], k)
+        yield first_ranks(n, items_codes[near] == codes[some][:, None], k)
 
 
 def queries_at_once(n_items: int) -> int:

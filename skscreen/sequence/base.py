@@ -110,7 +110,7 @@ def begin_fit(
     """Validate the data; return sequences of positive weight, codes of labels, and weights."""
     forget(model)
     sequences = read_samples(model, X, reset=True)
-    lengths = np.diff(sequences.first)
+    lengths = np.diff(sequences.starts)
     if not lengths.any():
         raise ValueError("X must hold at least one sequence that is not empty, got none.")
     labels = labels_of_positions(y, lengths)
@@ -204,21 +204,22 @@ class MarginalsMixin(ChainClassifier):
         """
         check_is_fitted(self)
         sequences = read_samples(self, X, reset=False)
-        codes = np.concatenate([np.empty(0, int), *self._codes(y, np.diff(sequences.first))])
-        U, first, known = self._scores(sequences), sequences.filled, codes >= 0
+        codes = np.concatenate([np.empty(0, int), *self._codes(y, np.diff(sequences.starts))])
+        U, starts, known = self._scores(sequences), sequences.filled, codes >= 0
         allowed = U.copy()
         allowed[known] = -np.inf
         allowed[known, codes[known]] = U[known, codes[known]]
-        lengths, out = np.diff(sequences.first), np.zeros(sequences.first.size - 1)
-        out[lengths > 0] = self._probabilities(first, allowed)[1] - self._probabilities(first, U)[1]
+        lengths, out = np.diff(sequences.starts), np.zeros(sequences.starts.size - 1)
+        (_, right), (_, total) = (self._probabilities(starts, some) for some in (allowed, U))
+        out[lengths > 0] = right - total
         out = np.minimum(out, 0.0)
         return out if log else np.exp(out)
 
-    def _probabilities(self, first: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _probabilities(self, starts: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return marginals (n, m) and logarithms of sums over labellings, of filled sequences."""
-        E, n = self.transition_, first.size - 1
+        E, n = self.transition_, starts.size - 1
         nodes, log_sums = np.empty(U.shape), np.empty(n)
-        expectations(U, E, first, nodes, np.zeros(E.shape), log_sums, np.ones(n), ONE)
+        expectations(U, E, starts, nodes, np.zeros(E.shape), log_sums, np.ones(n), ONE)
         return nodes, log_sums
 
     def _codes(self, y, lengths: np.ndarray) -> list[np.ndarray]:
@@ -269,10 +270,10 @@ class LinearChain(ChainClassifier):
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""
-        U, first = np.ascontiguousarray(sequences.X @ self.coef_.T), sequences.filled
+        U, starts = np.ascontiguousarray(sequences.X @ self.coef_.T), sequences.filled
         U += self.intercept_
-        U[first[:-1]] += self.start_
-        U[first[1:] - 1] += self.end_
+        U[starts[:-1]] += self.start_
+        U[starts[1:] - 1] += self.end_
         return U
 
     def state_features(self, n: int = 10, feature_names: ArrayLike | None = None) -> Any:
@@ -318,12 +319,12 @@ def linear_chains(
     """Validate the data of a fit and return its problem, with rows that are not weighted yet."""
     class_weight = model.class_weight
     sequences, codes, weights = begin_fit(model, X, y, sample_weight)
-    position_weights = np.repeat(weights, np.diff(sequences.first))
+    position_weights = np.repeat(weights, np.diff(sequences.starts))
     costs = _class_costs(class_weight, model.classes_, codes, position_weights)[codes]
     scales = ONE
     if class_weight is not None:
         scales = np.concatenate([[1.0], np.maximum(costs[1:], costs[:-1])])
-        scales[sequences.first[:-1]] = 1.0
+        scales[sequences.starts[:-1]] = 1.0
     sequences, columns = sequences.without_empty_columns()
     d, m = model.n_features_in_, model.classes_.size
     check_memory(

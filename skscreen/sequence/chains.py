@@ -59,7 +59,7 @@ class Chains:
             rows = sparse.csr_array(self.X.multiply(self.losses[:, None]))
         else:
             rows = self.X * self.losses[:, None]
-        return replace(self, sequences=Sequences(rows, self.first))
+        return replace(self, sequences=Sequences(rows, self.starts))
 
     @property
     def X(self) -> Any:
@@ -67,9 +67,9 @@ class Chains:
         return self.sequences.X
 
     @property
-    def first(self) -> np.ndarray:
+    def starts(self) -> np.ndarray:
         """First position of each chain, and the number of positions."""
-        return self.sequences.first
+        return self.sequences.starts
 
     @property
     def n_weights(self) -> int:
@@ -79,13 +79,13 @@ class Chains:
     @property
     def position_shares(self) -> np.ndarray:
         """The share of its chain for each position."""
-        return np.repeat(self.shares, np.diff(self.first))
+        return np.repeat(self.shares, np.diff(self.starts))
 
     @property
     def steps(self) -> np.ndarray:
         """The positions that are not the last of their chain."""
         inner = np.ones(self.codes.size, dtype=bool)
-        inner[self.first[1:] - 1] = False
+        inner[self.starts[1:] - 1] = False
         return np.flatnonzero(inner)
 
     @property
@@ -123,7 +123,7 @@ class Chains:
     def worst(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the labels with the largest loss + score of each chain, and the risk of w."""
         labels, (U, E) = np.empty(self.codes.size, np.int32), self.scores(w)
-        best_labels(U, E, self.first, self.codes, self.losses, self.scales, labels)
+        best_labels(U, E, self.starts, self.codes, self.losses, self.scales, labels)
         # Summed over differences: small where labels agree.
         at, weights, steps = np.arange(labels.size), self.position_shares, self.steps
         gains = self.losses * (labels != self.codes) + U[at, labels] - U[at, self.codes]

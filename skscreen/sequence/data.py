@@ -41,23 +41,23 @@ class ByPosition(list):
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequences in one X, dense or CSR; c has the rows first[c] to first[c + 1] - 1, if any."""
+    """Sequences in one X, dense or CSR; c has the rows starts[c] to starts[c + 1] - 1, if any."""
 
-    X: Any
-    first: np.ndarray
+    X: Matrix
+    starts: np.ndarray
 
     @property
     def filled(self) -> np.ndarray:
-        """First positions as above, of the sequences that have any."""
-        return np.unique(self.first)
+        """Starts as above, of the sequences that have positions."""
+        return np.unique(self.starts)
 
     def split(self, values: np.ndarray) -> list[np.ndarray]:
         """Return the part of each sequence."""
-        return ByPosition(np.split(values, self.first[1:-1]) if self.first.size > 1 else [])
+        return ByPosition(np.split(values, self.starts[1:-1]) if self.starts.size > 1 else [])
 
     def take(self, index: np.ndarray) -> Sequences:
         """Return some of the sequences."""
-        lengths = np.diff(self.first)[index]
+        lengths = np.diff(self.starts)[index]
         return Sequences(self.X[self.positions(index)], starts_of(lengths))
 
     def without_empty_columns(self) -> tuple[Sequences, np.ndarray | None]:
@@ -70,25 +70,25 @@ class Sequences:
             return self, None
         shape = self.X.shape[0], columns.size
         rows = sparse.csr_array((self.X.data, places, self.X.indptr), shape=shape)
-        return Sequences(rows, self.first), columns
+        return Sequences(rows, self.starts), columns
 
     def positions(self, index: np.ndarray) -> np.ndarray:
         """Return the positions of some of the sequences."""
-        return np.concatenate([np.arange(self.first[c], self.first[c + 1]) for c in index])
+        return np.concatenate([np.arange(self.starts[c], self.starts[c + 1]) for c in index])
 
     def with_constants(self, intercept: bool, ends: bool) -> Sequences:
         """Return them with features that are one everywhere, and one at either end."""
         columns = [np.ones(self.X.shape[0])] if intercept else []
         if ends:
             columns += [np.zeros(self.X.shape[0]), np.zeros(self.X.shape[0])]
-            columns[-2][self.first[:-1]] = 1.0
-            columns[-1][self.first[1:] - 1] = 1.0
+            columns[-2][self.starts[:-1]] = 1.0
+            columns[-1][self.starts[1:] - 1] = 1.0
         if not columns:
             return self
         added = np.column_stack(columns)
         if is_sparse(self.X):
-            return Sequences(sparse.hstack([self.X, sparse.csr_array(added)], "csr"), self.first)
-        return Sequences(np.hstack([self.X, added]), self.first)
+            return Sequences(sparse.hstack([self.X, sparse.csr_array(added)], "csr"), self.starts)
+        return Sequences(np.hstack([self.X, added]), self.starts)
 
     @property
     def rows(self) -> tuple:
@@ -195,9 +195,9 @@ def is_csr(X: object) -> bool:
 def read_samples(model: BaseEstimator, X: SequencesLike, reset: bool) -> Sequences:
     """Return sequences of matrices (length, n_features) as one, dense or CSR, of an estimator."""
     parts = as_sequences(X, "X")
-    first = starts_of([length_of(part) for part in parts])
-    if not first[-1]:
-        return Sequences(np.empty((0, getattr(model, "n_features_in_", 0))), first)
+    starts = starts_of([length_of(part) for part in parts])
+    if not starts[-1]:
+        return Sequences(np.empty((0, getattr(model, "n_features_in_", 0))), starts)
     rows = stack(parts)
     if not reset and _is_as_fitted(model, rows):
         # Faster than all that is checked by scikit-learn, which matters for single sentences.
@@ -213,7 +213,7 @@ def read_samples(model: BaseEstimator, X: SequencesLike, reset: bool) -> Sequenc
         assert_all_finite(values, input_name="X")
         raise ValueError(f"X holds numbers up to {largest:g}, whose products overflow: rescale it.")
     rows = sparse.csr_array(rows) if is_sparse(rows) else np.ascontiguousarray(rows)
-    return Sequences(rows, first)
+    return Sequences(rows, starts)
 
 
 def _is_as_fitted(model: BaseEstimator, rows: Matrix) -> bool:

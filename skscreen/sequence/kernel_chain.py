@@ -153,7 +153,7 @@ class KernelChainClassifier(MarginalsMixin):
         sequences, codes, weights = begin_fit(self, X, y, sample_weight)
         factor = self._factor(sequences, weights)
         chains = Chains(
-            Sequences(factor, sequences.first), codes, self.classes_.size,
+            Sequences(factor, sequences.starts), codes, self.classes_.size,
             weights / weights.sum(), np.ones(codes.size),
             1.0 / (float(self.C) * float(weights.sum())),
         )  # fmt: skip
@@ -172,7 +172,7 @@ class KernelChainClassifier(MarginalsMixin):
     def _factor(self, sequences: Sequences, weights: np.ndarray) -> KernelFactor:
         """Return the factor of the kernel matrix of all observations."""
         X = sequences.X
-        gamma = gamma_value(self.gamma, X, np.repeat(weights, np.diff(sequences.first)))
+        gamma = gamma_value(self.gamma, X, np.repeat(weights, np.diff(sequences.starts)))
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = X.shape[0]
         # As measured: three matrices of the size of K at the same time.

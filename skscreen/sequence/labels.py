@@ -35,8 +35,8 @@ def label_pairs(
     check_lengths(found, lengths, "y_pred")
     labels = _stacked(parts, "y_true"), _stacked(found, "y_pred")
     check_kinds(*labels, "y_true", "y_pred")
-    first = starts_of(lengths)[1:-1]
-    return [*zip(*(np.split(part, first) for part in labels), strict=True)]
+    inner = starts_of(lengths)[1:-1]
+    return [*zip(*(np.split(part, inner) for part in labels), strict=True)]
 
 
 def check_lengths(parts: list, lengths: Sequence[int] | np.ndarray, name: str) -> None:

@@ -81,8 +81,8 @@ class LogLoss:
         U, E = chains.scores(w)
         E = self._eta * E
         nodes, edges, log_sums = np.empty(U.shape), np.zeros(E.shape), np.empty(chains.shares.size)
-        expectations(U, E, chains.first, nodes, edges, log_sums, chains.shares, ONE)
-        true_nodes = np.add.reduceat(U[self._at, chains.codes], chains.first[:-1])
+        expectations(U, E, chains.starts, nodes, edges, log_sums, chains.shares, ONE)
+        true_nodes = np.add.reduceat(U[self._at, chains.codes], chains.starts[:-1])
         loss = float(chains.shares @ (log_sums - true_nodes)) - float((self._steps * E).sum())
         # If all labellings but the true one are improbable, only rounding errors are left.
         loss = max(loss, 0.0)
@@ -126,7 +126,7 @@ class WeightedLogLoss:
         U, E = chains.scores(w)
         nodes, edges = np.empty(U.shape), np.zeros(E.shape)
         likelihood = weighted_likelihoods(
-            U, E, chains.first, chains.codes, chains.losses, chains.scales, self._table,
+            U, E, chains.starts, chains.codes, chains.losses, chains.scales, self._table,
             self._ratios, chains.shares, nodes, edges,
         )  # fmt: skip
         gradient = self.lam * w - chains.combine(nodes, edges)

@@ -110,12 +110,12 @@ class SequenceTransformer(  # type: ignore[call-arg]
         -------
         list of ndarrays or CSR arrays of shape (length, n_features_out)
         """
-        positions, labels, first = self._begin(X, y)
+        positions, labels, starts = self._begin(X, y)
         if hasattr(self.transformer_, "fit_transform"):
             out = self.transformer_.fit_transform(positions, *labels)
         else:
             out = self.transformer_.fit(positions, *labels).transform(positions)
-        return _split(out, first)
+        return _split(out, starts)
 
     def transform(self, X: SequencesLike) -> list:
         """Return the transformed sequences.
@@ -130,8 +130,8 @@ class SequenceTransformer(  # type: ignore[call-arg]
         """
         check_is_fitted(self)
         parts = as_sequences(X, "X")
-        first = starts_of([length_of(part) for part in parts])
-        if not first[-1]:
+        starts = starts_of([length_of(part) for part in parts])
+        if not starts[-1]:
             return [np.empty((0, 0)) for _ in parts]
         positions, transformer = stack(parts), self.transformer_
         steps = getattr(transformer, "steps", [("", transformer)])
@@ -139,8 +139,8 @@ class SequenceTransformer(  # type: ignore[call-arg]
         if type(vectorizer) is DictVectorizer and vectorizer.sparse:
             places, separator = vectorizer.vocabulary_, vectorizer.separator
             rows = rows_of(positions, places, separator).astype(vectorizer.dtype, copy=False)
-            return _split(rows if len(steps) == 1 else transformer[1:].transform(rows), first)
-        return _split(transformer.transform(_taken(positions, transformer)), first)
+            return _split(rows if len(steps) == 1 else transformer[1:].transform(rows), starts)
+        return _split(transformer.transform(_taken(positions, transformer)), starts)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the features that the transformer makes.
@@ -160,7 +160,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
         return hasattr(self, "transformer_")
 
     def _begin(self, X, y) -> tuple:
-        """Return all positions, the labels if there are any, and first positions of sequences."""
+        """Return all positions, the labels if there are any, and starts of sequences."""
         for name in ("transformer_", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         if isinstance(y, Iterator):
@@ -195,24 +195,24 @@ def _separator(transformer) -> str | None:
     ) else None  # fmt: skip
 
 
-def _split(out, first: np.ndarray) -> list:
+def _split(out, starts: np.ndarray) -> list:
     """Return the rows of each sequence."""
     out = sparse.csr_array(out) if is_sparse(out) else np.asarray(out)
-    if not out.ndim or out.shape[0] != first[-1]:
+    if not out.ndim or out.shape[0] != starts[-1]:
         # Rows would be taken for those of other sequences.
         raise ValueError(
-            f"transformer must return a row for each of {first[-1]} positions of X, got shape "
+            f"transformer must return a row for each of {starts[-1]} positions of X, got shape "
             f"{out.shape}."
         )
-    if first.size == 2:
+    if starts.size == 2:
         return [out]
     if not is_sparse(out):
-        return np.split(out, first[1:-1])
-    data, columns, starts = out.data, out.indices, out.indptr
+        return np.split(out, starts[1:-1])
+    data, columns, places = out.data, out.indices, out.indptr
     parts = []
     # In half of the time of slices, with views of the entries.
-    for begin, end in pairwise(first.tolist()):
-        own = starts[begin : end + 1]
+    for begin, end in pairwise(starts.tolist()):
+        own = places[begin : end + 1]
         entries = slice(own[0], own[-1])
         part = data[entries], columns[entries], own - own[0]
         parts.append(sparse.csr_array(part, shape=(end - begin, out.shape[1])))

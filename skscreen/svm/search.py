@@ -20,8 +20,8 @@ from skscreen.fitting.folds import (
     as_best,
     check_refit,
     check_weights_of_folds,
-    cut,
     model_of_folds,
+    samples_of_fold,
     score_folds,
     split,
 )
@@ -185,7 +185,7 @@ class SearchOverC(BaseSVM):
         folds = []
         for k, (train, test) in enumerate(splits):
             model = model_of_folds(self, self._kind)
-            training, validation, weights = cut(model, X, y, train, test, sample_weight)
+            training, validation, weights = samples_of_fold(model, X, y, train, test, sample_weight)
             diagonal = None
             if self.kernel == "precomputed":
                 diagonal = np.asarray(X, dtype=np.float64)[test, test]

@@ -19,7 +19,7 @@ from sklearn.preprocessing import scale
 from skscreen import ScreenedLinearSVC
 from skscreen.distributed import DistributedLinearSVC, distributed_svc_path
 from skscreen.distributed.linear_newton import ClusterRows, LocalRows, Newton, Problems
-from skscreen.distributed.linear_passes import LENGTHS, Task, linear_pass, linear_product
+from skscreen.distributed.linear_passes import LENGTHS, PassRequest, linear_pass, linear_product
 from skscreen.distributed.rows import Block
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -165,7 +165,7 @@ def test_sums_of_a_pass(widths):
     W, scale = rng.normal(size=(2, 4)), 0.7
     positive = np.array([0, 1])
     none = np.zeros(2, bool)
-    task = Task(np.arange(2), positive, none, none, widths, scale, True)
+    task = PassRequest(np.arange(2), positive, none, none, widths, scale, True)
 
     def smooth(W):
         h = 1.0 - np.where(codes[:, None] == positive, 1.0, -1.0) * (
@@ -189,7 +189,7 @@ def test_sums_of_a_pass(widths):
         for mine, theirs in zip(vars(sums[0]).values(), vars(other).values(), strict=True):
             assert not np.shares_memory(mine, theirs)
     # Second derivatives as matrices and as products are the same.
-    flat = Task(np.arange(2), positive, none, none, widths, scale, False)
+    flat = PassRequest(np.arange(2), positive, none, none, widths, scale, False)
     block = Block(rows, codes, weights)
     passed = linear_pass(block, W, flat, None)
     parts = passed[0]

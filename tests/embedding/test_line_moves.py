@@ -8,7 +8,7 @@ from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.lbfgs import improve
-from skscreen.embedding.solvers.solve import solve, solve_from
+from skscreen.embedding.solvers.solve import solve_embedding, solve_from
 from skscreen.embedding.solvers.state import Settings
 
 N = 12
@@ -31,7 +31,7 @@ def problem(seed=0, size=600, noise=0.0, loss=None, width=3, weights=None):
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(0).uniform(0.5, 2.0, 600)])
 def test_a_misplaced_point_is_moved_home(width, weights, loss):
     line = problem(width=width, weights=weights, loss=EmbeddingLoss(loss if width == 3 else "ste"))
-    right = solve(line, 1, "lbfgs", Settings(tol=1e-10), 0, SCALE / N)
+    right = solve_embedding(line, 1, "lbfgs", Settings(tol=1e-10), 0, SCALE / N)
     X = right.embedding.copy()
     X[[2, 9]] = X[[9, 2]]
     start = line.evaluate(X)[0]
@@ -43,7 +43,7 @@ def test_a_misplaced_point_is_moved_home(width, weights, loss):
 
 def test_what_is_in_place_stays():
     line = problem()
-    X = solve(line, 1, "lbfgs", Settings(tol=1e-12), 0, SCALE / N).embedding
+    X = solve_embedding(line, 1, "lbfgs", Settings(tol=1e-12), 0, SCALE / N).embedding
     before = X.copy()
     assert list(improve(line, X, Settings())) == []
     assert np.array_equal(X, before)
@@ -57,7 +57,7 @@ def test_five_starts_are_as_good_as_many(name):
     for seed in range(4):
         line = problem(seed, 200, 0.1, loss)
         found = solve_from(line, 1, "auto", Settings(), [1, 2, 3, 4, 5], [None] * 5, None)
-        best = min(solve(line, 1, "auto", Settings(), s).objective for s in range(6, 60))
+        best = min(solve_embedding(line, 1, "auto", Settings(), s).objective for s in range(6, 60))
         assert found.objective <= 1.02 * best
         assert_allclose(line.evaluate(found.embedding)[0], found.objective, rtol=1e-12)
 

@@ -13,7 +13,7 @@ from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers import svrg
 from skscreen.embedding.solvers.auto import clean_ridge, random_start
 from skscreen.embedding.solvers.lbfgs import lbfgs
-from skscreen.embedding.solvers.solve import SOLVERS, solve, solve_from
+from skscreen.embedding.solvers.solve import SOLVERS, solve_embedding, solve_from
 from skscreen.embedding.solvers.state import Settings, shuffled
 
 N, P = 25, 2
@@ -47,7 +47,7 @@ def start(seed=0):
 )
 def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
     settings = Settings(tol=1e-4, max_iter=2000)
-    solution = solve(problem(loss), P, solver, settings, 0)
+    solution = solve_embedding(problem(loss), P, solver, settings, 0)
     assert solution.converged
     assert share_right(solution.embedding, UNSEEN) > 0.9
     assert_allclose(solution.objective, problem(loss).evaluate(solution.embedding)[0], rtol=1e-12)
@@ -57,7 +57,7 @@ def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
 
 @losses
 def test_sgd_predicts_and_its_steps_fall(loss):
-    solution = solve(problem(loss), P, "sgd", Settings(), 0)
+    solution = solve_embedding(problem(loss), P, "sgd", Settings(), 0)
     assert share_right(solution.embedding, UNSEEN) > 0.9
     lengths = solution.history["step"].tolist()
     assert lengths == sorted(lengths, reverse=True)
@@ -128,10 +128,10 @@ def test_an_sgd_pass_is_that_of_the_plain_formula(loss):
 def test_stochastic_ridges_have_the_same_minimum(loss):
     """The ridge enters by touches; the noise of the steps is the only difference."""
     strong = problem(loss, reg=0.3)
-    exact = solve(strong, P, "lbfgs", Settings(tol=1e-9, max_iter=1000), 0)
+    exact = solve_embedding(strong, P, "lbfgs", Settings(tol=1e-9, max_iter=1000), 0)
     init = exact.embedding + 1e-3
     for solver in ("svrg-sbb", "sgd"):
-        found = solve(strong, P, solver, Settings(tol=1e-7, max_iter=200), 0, init)
+        found = solve_embedding(strong, P, solver, Settings(tol=1e-7, max_iter=200), 0, init)
         assert found.objective <= 1.1 * exact.objective
 
 
@@ -194,7 +194,7 @@ def test_an_epoch_that_diverges_is_undone(loss):
     """A first step that is far too long must not ruin the result."""
     for solver in ("svrg-sbb", "svrg", "batch"):
         settings = Settings(step=1e3, max_iter=500, tol=1e-3)
-        values = solve(problem(loss), P, solver, settings, 0).history["primal"].tolist()
+        values = solve_embedding(problem(loss), P, solver, settings, 0).history["primal"].tolist()
         assert np.isfinite(values).all()
         assert all(after <= before for before, after in pairwise(values))
         assert values[-1] <= problem(loss).evaluate(start())[0]
@@ -212,7 +212,7 @@ def far_too_fast(loss):
 @losses
 def test_a_stochastic_start_that_diverges_is_repaired(loss):
     for solver in ("auto", "sgd"):
-        solution = solve(problem(far_too_fast(loss)), P, solver, Settings(), 0)
+        solution = solve_embedding(problem(far_too_fast(loss)), P, solver, Settings(), 0)
         assert np.isfinite(solution.embedding).all()
         assert np.isfinite(solution.objective)
 
@@ -229,8 +229,8 @@ def test_sgd_that_gives_up_has_not_converged():
 @losses
 def test_sgd_with_a_strong_ridge_does_not_pass_the_origin(loss):
     strong = problem(loss, reg=1e4)
-    solution = solve(strong, P, "sgd", Settings(), 0)
-    exact = solve(strong, P, "lbfgs", Settings(max_iter=1000), 0)
+    solution = solve_embedding(strong, P, "sgd", Settings(), 0)
+    exact = solve_embedding(strong, P, "lbfgs", Settings(max_iter=1000), 0)
     assert solution.converged
     assert solution.objective <= exact.objective * (1.0 + 1e-3)
 
@@ -264,7 +264,7 @@ def test_shuffled_rows_follow_the_weights():
 def test_the_lowest_of_several_starts_is_returned(loss):
     seeds = [3, 4, 5, 6]
     best = solve_from(problem(loss), P, "auto", Settings(), seeds, [None] * 4, None)
-    each = [solve(problem(loss), P, "auto", Settings(), seed).objective for seed in seeds]
+    each = [solve_embedding(problem(loss), P, "auto", Settings(), seed).objective for seed in seeds]
     assert best.objective == min(each)
     parallel = solve_from(problem(loss), P, "auto", Settings(), seeds, [None] * 4, 2)
     assert_array_equal(best.embedding, parallel.embedding)
@@ -276,7 +276,8 @@ def test_noisy_answers_choose_a_stronger_ridge():
     for rows, n_components, stronger in ((ROWS, 2, False), (noisy, 5, True)):
         task = problem(loss, rows)
         clean = clean_ridge(task, n_components)
-        solution = solve(task.with_reg(clean), n_components, "auto", Settings(adapt=True), 0)
+        with_ridge, settings = task.with_reg(clean), Settings(adapt=True)
+        solution = solve_embedding(with_ridge, n_components, "auto", settings, 0)
         assert (solution.reg > clean) == stronger
         assert_allclose(
             task.with_reg(solution.reg).evaluate(solution.embedding)[0], solution.objective
@@ -305,7 +306,7 @@ def test_starts_end_where_two_agree():
     # Answers at random have many local minima: all starts are made.
     random = np.array([np.random.default_rng(k).permutation(N)[:3] for k in range(200)])
     unclear = problem(LOSSES["ste"], random.astype(np.int32))
-    found = np.array([solve(unclear, *options, seed).objective for seed in range(8)])
+    found = np.array([solve_embedding(unclear, *options, seed).objective for seed in range(8)])
     order = np.argsort(-found)
     seeds = [int(order[k]) for k in (0, 4, 1, 2, 7)]
     assert found[seeds[0]] > 1.002 * found[seeds[1]] > 1.002 * found.min()

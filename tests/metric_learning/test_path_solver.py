@@ -18,16 +18,16 @@ from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import PaperScreening
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
-OPTIONS = Options(tol=1e-8)
+SETTINGS = Settings(tol=1e-8)
 
 
-def path(case, lams, options=OPTIONS):
+def path(case, lams, settings=SETTINGS):
     problem = case.problem()
     solver = PathSolver(problem)
-    return [solver.solve(lam, options) for lam in lams]
+    return [solver.solve(lam, settings) for lam in lams]
 
 
 def grid(case, n=12, ratio=0.7):
@@ -52,9 +52,12 @@ def test_every_value_has_a_true_certificate_of_the_full_problem(case):
 @pytest.mark.slow
 @cases
 def test_screening_changes_no_objective_of_the_path(case):
-    plain = path(case, grid(case), replace(OPTIONS, screening=False, active_set=False))
-    for options in (OPTIONS, replace(OPTIONS, hook=PaperScreening(tuple(BOUNDS)), screen_every=3)):
-        for one, other in zip(path(case, grid(case), options), plain, strict=True):
+    plain = path(case, grid(case), replace(SETTINGS, screening=False, active_set=False))
+    for settings in (
+        SETTINGS,
+        replace(SETTINGS, hook=PaperScreening(tuple(BOUNDS)), screen_every=3),
+    ):
+        for one, other in zip(path(case, grid(case), settings), plain, strict=True):
             assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-8)
 
 
@@ -65,7 +68,7 @@ def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     problem, rates = case.problem(), []
     solver = PathSolver(problem)
     for lam in grid(case, 30, 0.9):
-        before, solution = solver.warm, solver.solve(lam, OPTIONS)
+        before, solution = solver.warm, solver.solve(lam, SETTINGS)
         if before is None or before.n_iter == 0:
             continue
         reference = before.evaluation.in_order()
@@ -92,7 +95,7 @@ def test_only_solves_that_follow_a_long_one_screen_before_the_first_iteration(ca
 @cases
 def test_above_lam_max_the_first_start_is_optimal(case):
     for factor in (1.5, 1 + 1e-9):
-        (solution,) = path(case, [factor * case.explicit.lam_max()], Options(tol=1e-10))
+        (solution,) = path(case, [factor * case.explicit.lam_max()], Settings(tol=1e-10))
         assert solution.n_iter == 0
         assert solution.converged
 
@@ -122,7 +125,7 @@ def test_approach_ends_at_the_wanted_value(case, fraction):
     problem = case.problem()
     lam_max = problem.lam_max
     lam = fraction * lam_max
-    steps = list(PathSolver(problem).approach(lam, OPTIONS))
+    steps = list(PathSolver(problem).approach(lam, SETTINGS))
     done = [fraction for fraction, _ in steps]
     assert done == sorted(set(done))
     assert done[-1] == 1.0
@@ -140,8 +143,8 @@ def test_triplets_from_labels_give_a_path_too():
     objectives = []
     for screening in (True, False):
         solver = PathSolver(problem)
-        options = replace(OPTIONS, screening=screening)
-        solutions = [solver.solve(lam_max * 0.5**k, options) for k in range(12)]
+        settings = replace(SETTINGS, screening=screening)
+        solutions = [solver.solve(lam_max * 0.5**k, settings) for k in range(12)]
         assert all(solution.converged for solution in solutions)
         objectives.append([solution.certificate.primal for solution in solutions])
     np.testing.assert_allclose(*objectives, rtol=2e-8)
@@ -169,7 +172,7 @@ def test_the_unit_of_the_data_does_not_matter(case, power):
         problem = replace(case.problem(), geometry=geometry)
         lam_max = problem.lam_max
         solver = PathSolver(problem)
-        paths.append([solver.solve(lam_max * 0.3**k, OPTIONS) for k in range(5)])
+        paths.append([solver.solve(lam_max * 0.3**k, SETTINGS) for k in range(5)])
     for one, other in zip(*paths, strict=True):
         assert one.n_iter == other.n_iter
         assert one.certificate.primal == other.certificate.primal
@@ -183,7 +186,7 @@ def test_an_approach_that_rounding_errors_end_goes_no_further():
     geometry = Comparisons(X - X.mean(axis=0), triplets_from_array(np.array([[4, 6, 7]])))
     problem = Problem(geometry, SmoothedHinge(1.0, 0.05), PSDCone())
     lam_max = problem.lam_max
-    steps = list(PathSolver(problem).approach(1e-34 * lam_max, Options()))
+    steps = list(PathSolver(problem).approach(1e-34 * lam_max, Settings()))
     assert steps[-1][0] == 1.0 and steps[-1][1].lam == 1e-34 * lam_max
     assert len(steps) < 100 and sum(solution.n_iter for _, solution in steps) < 50_000
 
@@ -192,18 +195,18 @@ def test_an_approach_whose_steps_are_used_up_goes_no_further(monkeypatch):
     """Steps at one lambda after the other that lead nowhere took a fit of six samples 10 s."""
     solve, problem = path_solver.minimise, Case("iris").problem()
 
-    def spent(full, start, options, **settings):
-        solution, end = solve(full, start, options, **settings)
+    def spent(full, start, settings, **known):
+        solution, end = solve(full, start, settings, **known)
         certificate = replace(solution.certificate, gap=solution.certificate.primal)
-        n_iter = options.max_iter
+        n_iter = settings.max_iter
         return replace(solution, certificate=certificate, n_iter=n_iter, converged=False), end
 
     monkeypatch.setattr(path_solver, "minimise", spent)
     lam_max = problem.lam_max
     n_solves = {}
     for max_iter in (100, 5_000, 10_000):
-        options = replace(OPTIONS, max_iter=max_iter)
-        approach = PathSolver(problem).approach(0.01 * lam_max, options)
+        settings = replace(SETTINGS, max_iter=max_iter)
+        approach = PathSolver(problem).approach(0.01 * lam_max, settings)
         n_solves[max_iter] = len(list(approach))
     # The last is the one at the lambda asked for.
     assert n_solves == {100: 7, 5_000: 3, 10_000: 2}

@@ -20,18 +20,19 @@ constexpr double SPREAD = 200.0;
 // Logarithm of the factor by which negligible terms of a sum are smaller than the largest.
 constexpr double NEGLIGIBLE = 45.0;
 
-// The chains of a stack: chain c has the positions first[c] to first[c + 1] - 1.
-inline int64_t longest_chain(Array<const int64_t> first) {
+// The chains of a stack: chain c has the positions starts[c] to starts[c + 1] - 1.
+inline int64_t longest_chain(Array<const int64_t> starts) {
   int64_t longest = 0;
-  for (int64_t c = 0; c + 1 < first.size; ++c) longest = std::max(longest, first[c + 1] - first[c]);
+  for (int64_t c = 0; c + 1 < starts.size; ++c)
+    longest = std::max(longest, starts[c + 1] - starts[c]);
   return longest;
 }
 
 // Chains of at least one position each, of `size` in all.
-inline void expects_chains(Array<const int64_t> first, int64_t size) {
-  expects_starts("first", first, size);
-  for (int64_t c = 0; c + 1 < first.size; ++c)
-    expects(first[c] < first[c + 1], "first must leave a position to each chain");
+inline void expects_chains(Array<const int64_t> starts, int64_t size) {
+  expects_starts("starts", starts, size);
+  for (int64_t c = 0; c + 1 < starts.size; ++c)
+    expects(starts[c] < starts[c + 1], "starts must leave a position to each chain");
 }
 
 // Scores of positions and of steps, and the scales of steps, which are none where all are one.
@@ -141,16 +142,16 @@ inline void best_path(Matrix<const double> U, Matrix<const double> E, Array<cons
   }
 }
 
-inline void best_labels(Matrix<const double> U, Matrix<const double> E, Array<const int64_t> first,
+inline void best_labels(Matrix<const double> U, Matrix<const double> E, Array<const int64_t> starts,
                         Array<const int64_t> truth, Array<const double> losses,
                         Array<const double> scales, Array<int32_t> out) {
   expects_scores(U, E, scales);
-  expects_chains(first, U.rows);
+  expects_chains(starts, U.rows);
   expects_sizes(U.rows, "truth", truth, "losses", losses, "out", out);
   expects_places("truth", truth, E.rows);
-  PathSpace space(longest_chain(first), E.rows);
-  for (int64_t c = 0; c + 1 < first.size; ++c) {
-    const int64_t start = first[c], end = first[c + 1];
+  PathSpace space(longest_chain(starts), E.rows);
+  for (int64_t c = 0; c + 1 < starts.size; ++c) {
+    const int64_t start = starts[c], end = starts[c + 1];
     best_path(rows_of(U, start, end), E, truth.slice(start, end), losses.slice(start, end),
               scales_of(scales, start, end), space, out.slice(start, end));
   }
@@ -289,16 +290,17 @@ inline double log_sums_of(Matrix<const double> U, Matrix<const double> E,
 }
 
 // Probabilities of labels into `nodes`, expected steps of chains times `weights` onto `edges`.
-inline void expectations(Matrix<const double> U, Matrix<const double> E, Array<const int64_t> first,
-                         Matrix<double> nodes, Matrix<double> edges, Array<double> log_sums,
-                         Array<const double> weights, Array<const double> scales) {
+inline void expectations(Matrix<const double> U, Matrix<const double> E,
+                         Array<const int64_t> starts, Matrix<double> nodes, Matrix<double> edges,
+                         Array<double> log_sums, Array<const double> weights,
+                         Array<const double> scales) {
   expects_scores(U, E, scales);
-  expects_chains(first, U.rows);
+  expects_chains(starts, U.rows);
   expects_shape(U.rows, E.rows, "nodes", nodes);
   expects_shape(E.rows, E.rows, "edges", edges);
-  expects(first.size > 0, "first must not be empty");
-  expects_sizes(first.size - 1, "log_sums", log_sums, "weights", weights);
-  const int64_t m = E.rows, longest = longest_chain(first);
+  expects(starts.size > 0, "starts must not be empty");
+  expects_sizes(starts.size - 1, "log_sums", log_sums, "weights", weights);
+  const int64_t m = E.rows, longest = longest_chain(starts);
   const Array<const double> all{E.data, m * m};
   const double top = ends_of(all).high;
   std::vector<double> factors(m * m), counts(m * m), memory(2 * longest * m);
@@ -307,16 +309,16 @@ inline void expectations(Matrix<const double> U, Matrix<const double> E, Array<c
   const Matrix<double> forward{memory.data(), longest, m};
   const Matrix<double> backward{memory.data() + longest * m, longest, m};
   const bool narrow = !scales.size && are_near(all);
-  for (int64_t c = 0; c + 1 < first.size; ++c) {
-    const auto part = rows_of(U, first[c], first[c + 1]);
-    const auto labels = rows_of(nodes, first[c], first[c + 1]);
+  for (int64_t c = 0; c + 1 < starts.size; ++c) {
+    const auto part = rows_of(U, starts[c], starts[c + 1]);
+    const auto labels = rows_of(nodes, starts[c], starts[c + 1]);
     bool scaled = narrow;
     for (int64_t t = 0; t < part.rows && scaled; ++t) scaled = are_near(part.row(t));
     if (scaled)
       log_sums[c] = (part.rows - 1) * top + scaled_sums(part, F, weights[c], labels,
                                                         {counts.data(), m, m}, forward, backward);
     else
-      log_sums[c] = log_sums_of(part, E, scales_of(scales, first[c], first[c + 1]), weights[c],
+      log_sums[c] = log_sums_of(part, E, scales_of(scales, starts[c], starts[c + 1]), weights[c],
                                 labels, edges, forward, backward);
   }
   for (int64_t k = 0; k < m * m; ++k) edges.data[k] += counts[k] * factors[k];

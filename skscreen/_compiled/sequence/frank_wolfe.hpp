@@ -22,7 +22,7 @@ namespace skscreen::sequence {
 // The chains: see sequence/chains.py.
 struct ChainTask {
   ChainRows rows;
-  Array<const int64_t> first, codes;
+  Array<const int64_t> starts, codes;
   Array<const double> shares, losses, scales;
   double lam;
 
@@ -31,8 +31,8 @@ struct ChainTask {
   // Chains of m labels.
   void check(int64_t m) const {
     const int64_t n = codes.size;
-    expects_chains(first, n);
-    expects_sizes(chains() + 1, "first", first);
+    expects_chains(starts, n);
+    expects_sizes(chains() + 1, "starts", starts);
     expects_sizes(n, "losses", losses);
     if (scales.size) expects_sizes(n, "scales", scales);
     expects_places("codes", codes, m);
@@ -88,7 +88,7 @@ struct ChainPart {
   Array<const double> losses, scales;
 
   ChainPart(const ChainTask& task, int64_t c)
-      : begin(task.first[c]), length(task.first[c + 1] - begin),
+      : begin(task.starts[c]), length(task.starts[c + 1] - begin),
         truth(task.codes.slice(begin, begin + length)),
         losses(task.losses.slice(begin, begin + length)),
         scales(scales_of(task.scales, begin, begin + length)) {}
@@ -160,7 +160,7 @@ class ChainSweep {
   ChainSweep(const ChainTask& task, const ChainCache& cache, Matrix<double> W, Matrix<double> E,
              bool search)
       : task(task), cache(cache), W(W), E(E), search(search), m(E.rows),
-        longest(longest_chain(task.first)), space(longest, m), path_(longest),
+        longest(longest_chain(task.starts)), space(longest, m), path_(longest),
         changes_(longest * m), table_(search ? W.rows * W.columns : 0), steps_(m * m),
         scores_(task.rows, W, E, longest),
         products_(task.rows, {table_.data(), W.rows, W.columns}, {steps_.data(), m, m}, longest) {
@@ -175,7 +175,7 @@ class ChainSweep {
     expects_sizes(task.chains(), "gaps", gaps);
     expects_places("order", order, task.chains());
     for (int64_t k = 0; k < order.size; ++k)
-      cache.check(order[k], task.first[order[k] + 1] - task.first[order[k]], m);
+      cache.check(order[k], task.starts[order[k] + 1] - task.starts[order[k]], m);
     for (int64_t k = 0; k < order.size; ++k)
       gaps[order[k]] = task.shares[order[k]] * visit(order[k]);
   }
@@ -362,8 +362,8 @@ inline double mixture(const ChainTask& task, const ChainCache& cache, Matrix<dou
   cache.check(task.chains());
   double expected = 0.0;
   for (int64_t c = 0; c < task.shares.size; ++c) {
-    cache.check(c, task.first[c + 1] - task.first[c], m);
-    const int64_t begin = task.first[c], end = task.first[c + 1], slot = cache.slot[c];
+    cache.check(c, task.starts[c + 1] - task.starts[c], m);
+    const int64_t begin = task.starts[c], end = task.starts[c + 1], slot = cache.slot[c];
     const auto truth = task.codes.slice(begin, end);
     const auto alpha = cache.alpha.slice(slot, slot + cache.count[c]);
     double sum = 0.0;

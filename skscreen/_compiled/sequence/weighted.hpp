@@ -146,26 +146,26 @@ class WeightedLikelihood {
 // The sum over chains of their shares times the weighted log-likelihood; fills `nodes` with its
 // gradient in U, and adds to `edges` that in E.
 inline double weighted_likelihoods(Matrix<const double> U, Matrix<const double> E,
-                                   Array<const int64_t> first, Array<const int64_t> truth,
+                                   Array<const int64_t> starts, Array<const int64_t> truth,
                                    Array<const double> weights, Array<const double> scales,
                                    Array<const int64_t> table, Array<const double> ratios,
                                    Array<const double> shares, Matrix<double> nodes,
                                    Matrix<double> edges) {
   const int64_t n = U.rows, m = E.rows;
   expects_scores(U, E, {});
-  expects_chains(first, n);
-  expects(first.size > 0, "first must not be empty");
-  expects_sizes(first.size - 1, "shares", shares);
+  expects_chains(starts, n);
+  expects(starts.size > 0, "starts must not be empty");
+  expects_sizes(starts.size - 1, "shares", shares);
   expects_sizes(n, "truth", truth, "weights", weights, "scales", scales, "table", table);
   expects_places("truth", truth, m);
   for (int64_t t = 0; t < n; ++t)
     expects(-1 <= table[t] && table[t] < ratios.size, "table must hold places of ratios, or -1");
   expects_shape(n, m, "nodes", nodes);
   expects_shape(m, m, "edges", edges);
-  WeightedLikelihood chains(U, E, weights, scales, table, ratios, longest_chain(first));
+  WeightedLikelihood chains(U, E, weights, scales, table, ratios, longest_chain(starts));
   double total = 0.0;
-  for (int64_t c = 0; c + 1 < first.size; ++c)
-    total += shares[c] * chains.add(first[c], first[c + 1], truth, shares[c], nodes, edges);
+  for (int64_t c = 0; c + 1 < starts.size; ++c)
+    total += shares[c] * chains.add(starts[c], starts[c + 1], truth, shares[c], nodes, edges);
   chains.finish(edges);
   return total;
 }

@@ -14,8 +14,8 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, Shuffl
 from skscreen.concepts.fit import large
 from skscreen.concepts.problem.objective import Objective
 from skscreen.concepts.reading import Reading
-from skscreen.concepts.solver import level_start, solve
-from skscreen.concepts.threads import in_threads
+from skscreen.concepts.solver import level_start, solve_concepts
+from skscreen.concepts.threads import map_in_threads
 from skscreen.concepts.tools.choices import is_right, log_kept, similarities
 from skscreen.core.checks import Folds
 
@@ -67,14 +67,14 @@ def predict_held_out(
         factor = np.sqrt(objective.total / own.total)
         own.l1, own.l2 = l1 * factor, l2 * factor
         X = level_start(trials.n_objects, int(model.n_components), own.l1, seed)
-        found = solve(own, X, int(model.max_iter), float(model.tol), lambda *_: check())
+        found = solve_concepts(own, X, int(model.max_iter), float(model.tol), lambda *_: check())
         s = similarities(found.X, trials.rows[test], kind)
         return HeldOut(
             log_kept(s, kind), is_right(s, kind), int(large(found.X).sum()), found.converged
         )
 
     tasks = [(fold, l1, l2) for fold in range(len(masks)) for l1, l2 in penalties]
-    yield from in_threads(run, tasks, model.n_jobs)
+    yield from map_in_threads(run, tasks, model.n_jobs)
 
 
 def as_good(log_p: np.ndarray, weights: np.ndarray, codes: np.ndarray, best: int) -> np.ndarray:

@@ -10,14 +10,14 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
 
 from skscreen.answers.answers import Answers
+from skscreen.answers.given import group_codes
 from skscreen.concepts.matching import match
 from skscreen.concepts.problem.objective import Objective, check_free
 from skscreen.concepts.reading import read
-from skscreen.concepts.solver import solve
-from skscreen.concepts.threads import in_threads
+from skscreen.concepts.solver import solve_concepts
+from skscreen.concepts.threads import map_in_threads
 from skscreen.core.memory import check_memory
 from skscreen.core.threads import one_blas_thread
 from skscreen.fitting.warning import warn_user
@@ -57,7 +57,7 @@ def resample(
 ) -> ConceptBootstrap:
     """Refit trials, or all those of a participant, drawn with replacement, from the fitted ones."""
     reading, X = read(model.answers_, None, None), model.embedding_[model.compared_]
-    codes = codes_of(groups, model.answers_, model.n_trials_)[reading.rows]
+    codes = drawn_units(groups, model.answers_, model.n_trials_)[reading.rows]
     trials = reading.trials
     threads = min(effective_n_jobs(n_jobs), n_samples)
     check_free(trials, X.shape[1], threads)
@@ -72,7 +72,7 @@ def resample(
         times = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)[codes]
         # A draw without any trial of the fit, which had other groups only, tells nothing.
         times = times if times.any() else np.ones_like(times)
-        found = solve(
+        found = solve_concepts(
             objective.drawn(times, model.l1_, model.l2_), X, model.max_iter, model.tol,
             lambda *_: check(),
         )  # fmt: skip
@@ -84,7 +84,7 @@ def resample(
         return points, np.where(has, r, 0.0), found.converged
 
     with one_blas_thread():
-        found = list(in_threads(refit, [(seed,) for seed in seeds], n_jobs))
+        found = list(map_in_threads(refit, [(seed,) for seed in seeds], n_jobs))
     embeddings, r, converged = (np.array(part) for part in zip(*found, strict=True))
     if not converged.all():
         warn_user(
@@ -95,19 +95,11 @@ def resample(
     return ConceptBootstrap(embeddings, r, _spread(embeddings))
 
 
-def codes_of(groups: ArrayLike | None, answers: Answers, n_trials: int) -> np.ndarray:
-    """Return the number of the group of each row of answers, that of its trial without groups."""
+def drawn_units(groups: ArrayLike | None, answers: Answers, n_trials: int) -> np.ndarray:
+    """Return the number of what each row is drawn with: its group, or its trial without groups."""
     if groups is None:
         return np.unique(answers.trials, return_inverse=True)[1]
-    given = column_or_1d(groups)
-    if len(given) != n_trials:
-        raise ValueError(
-            f"groups must have one entry for each of the {n_trials} trials, got {len(given)}."
-        )
-    codes = np.unique(given[answers.trials], return_inverse=True)[1]
-    if codes.max() == 0:
-        raise ValueError("groups must name at least two participants, got one.")
-    return codes
+    return group_codes(groups, n_trials, answers.trials)
 
 
 def _spread(embeddings: np.ndarray) -> np.ndarray:

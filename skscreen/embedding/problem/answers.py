@@ -63,19 +63,6 @@ def all_connected(rows: np.ndarray, n_objects: int) -> bool:
     return False
 
 
-def group_codes(groups: ArrayLike | None, n_trials: int) -> np.ndarray:
-    """Return a code from 0 on for the group of each trial, of shape (n_trials,)."""
-    values = np.asarray(groups)
-    if values.shape != (n_trials,):
-        raise ValueError(
-            f"groups must have an entry for each of {n_trials} trials, got shape {values.shape}."
-        )
-    codes = np.unique(values, return_inverse=True)[1]
-    if codes.max() == 0:
-        raise ValueError("groups must name at least two participants, got one.")
-    return codes
-
-
 def draw_counts(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw as many groups as there are, with replacement; how often each row is drawn."""
     n_groups = int(codes.max()) + 1

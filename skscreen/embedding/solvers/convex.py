@@ -46,7 +46,7 @@ def convex(
         *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_iter=None))
         passes += progress.passes
         points, before = principal_axes(points, min(points.shape)), gap
-        value, bound, directions = certify(problem, points)
+        value, bound, directions = value_and_bound(problem, points)
         X[:] = 0.0
         X[:, : points.shape[1]] = points[:, : X.shape[1]]
         gap = max(value - bound, 0.0) / value if value > 0.0 else 0.0
@@ -59,7 +59,7 @@ def convex(
         points = points if wider is None else wider
 
 
-def certify(problem: EmbeddingProblem, X: np.ndarray) -> tuple[float, float, np.ndarray]:
+def value_and_bound(problem: EmbeddingProblem, X: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return F at X, a proved lower bound of all F, and directions in which F falls."""
     terms, n = problem.terms, problem.n_objects
     value = problem.evaluate(X)[0]

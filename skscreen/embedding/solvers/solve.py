@@ -119,7 +119,7 @@ def _off_zero(
     return shape * (np.linalg.norm(random) / np.linalg.norm(shape))
 
 
-def solve(
+def solve_embedding(
     problem: EmbeddingProblem, n_components: int, solver: str, settings: Settings, seed: int,
     init: np.ndarray | None = None, report: Callable[[Progress], None] | None = None,
 ) -> EmbeddingSolution:  # fmt: skip
@@ -172,19 +172,21 @@ def solve_from(
     report: Callable[[Progress], None] | None = None, until_agreed: bool = False,
 ) -> EmbeddingSolution:  # fmt: skip
     """Solve from several starts, or until two reach the same, and return the lowest objective."""
-    first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
+    first = solve_embedding(problem, n_components, solver, settings, seeds[0], inits[0], report)
     # Objectives with different ridges cannot be compared: all take what the first start chooses.
     fixed, settings = problem.with_reg(first.reg), replace(settings, adapt=False)
     found, rest = [first], [*zip(seeds[1:], inits[1:], strict=True)]
     if until_agreed and rest:
-        found.append(solve(fixed, n_components, solver, settings, *rest[0]))
+        found.append(solve_embedding(fixed, n_components, solver, settings, *rest[0]))
         rest = [] if len(_distinct(found)) == 1 else rest[1:]
     tasks = [(fixed, n_components, solver, settings, *start) for start in rest]
     if effective_n_jobs(n_jobs) == 1:
         # To set up joblib takes as long as a small fit.
-        found += [solve(*task) for task in tasks]
+        found += [solve_embedding(*task) for task in tasks]
     elif tasks:
-        found += Parallel(n_jobs, require="sharedmem")(delayed(solve)(*task) for task in tasks)
+        found += Parallel(n_jobs, require="sharedmem")(
+            delayed(solve_embedding)(*task) for task in tasks
+        )
     if solver == "auto" and inits[0] is None:
         few = n_components == 1 and problem.n_objects <= FEW_OBJECTS
         kept = _distinct(found)[: None if few else 1]

@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 
+from skscreen.answers.given import group_codes
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import validate_params
 from skscreen.core.threads import N_JOBS
-from skscreen.embedding.problem.answers import compacted, draw_counts, group_codes, pieces
+from skscreen.embedding.problem.answers import compacted, draw_counts, pieces
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
-from skscreen.embedding.solvers.solve import solve
+from skscreen.embedding.solvers.solve import solve_embedding
 from skscreen.embedding.solvers.state import Settings
 from skscreen.embedding.tools.redraw import Response, redraw
 from skscreen.fitting.warning import warn_user
@@ -82,7 +83,7 @@ def draw_sample(
     rows, weights = answers.rows, answers.weights
     needed = n_samples * (8.0 * model.embedding_.size + 9.0 * len(rows))
     check_memory(needed, f"{n_samples:,} embeddings", "Use a smaller n_samples.")
-    codes = None if groups is None else group_codes(groups, model.n_trials_)[answers.trials]
+    codes = None if groups is None else group_codes(groups, model.n_trials_, answers.trials)
     fixed, batches = _connected(rows, len(model.embedding_))
     counts = np.bincount(rows.ravel(), minlength=len(fixed)) * fixed.astype(float)
     # Epochs of other solvers are no iterations of L-BFGS.
@@ -100,7 +101,7 @@ def draw_sample(
         drawn = times > 0
         totals = times[drawn] * (1.0 if weights is None else weights[drawn])
         problem = EmbeddingProblem(own[drawn], totals, len(X), loss, model.reg_)
-        found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
+        found = solve_embedding(problem, X.shape[1], "lbfgs", settings, 0, X)
         points = np.zeros_like(model.embedding_)
         points[compared] = nearest_similar(found.embedding, X, counts[compared])
         return points, ~drawn, found.converged

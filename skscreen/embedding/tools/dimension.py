@@ -17,11 +17,12 @@ from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
 from skscreen.answers.answers import Answers, AnswersLike
+from skscreen.answers.given import group_codes
 from skscreen.core.sklearn_private import validate_params
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.estimator import OrdinalEmbedding, fit_unjudged
 from skscreen.embedding.fitted import given_to
-from skscreen.embedding.problem.answers import counted, group_codes
+from skscreen.embedding.problem.answers import counted
 from skscreen.embedding.verdict import warn_misread
 
 
@@ -153,7 +154,7 @@ def embedding_dimension_test(
     trials = np.unique(answers.trials)
     if len(trials) < cv:
         raise ValueError(f"cv must be at most the number of answers, {len(trials)}, got {cv}.")
-    codes = None if groups is None else group_codes(groups, given.n_trials)[trials]
+    codes = None if groups is None else group_codes(groups, given.n_trials, trials)
     rng = check_random_state(random_state)
     folds = _folds(len(trials), codes, cv, n_repeats, rng)
     answers = answers[trials]

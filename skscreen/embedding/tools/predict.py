@@ -12,7 +12,7 @@ from skscreen.answers.given import Given, places_of
 from skscreen.embedding.problem.answers import compacted
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
-from skscreen.embedding.solvers.convex import certify
+from skscreen.embedding.solvers.convex import value_and_bound
 from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
 
@@ -55,7 +55,7 @@ def lower_bound(model: BaseEstimator, tol: float) -> float:
     rows, compared = compacted(model.answers_.rows, len(model.embedding_))
     problem = EmbeddingProblem(rows, model.answers_.weights, len(compared), loss, model.reg_)
     X = model.embedding_[compared]
-    best = certify(problem, X)[1]
+    best = value_and_bound(problem, X)[1]
     if not np.isinf(tol):
         solver = SOLVERS[convex_solver(loss)]
         for progress in solver(problem, X.copy(), Settings(tol=float(tol)), None):

@@ -13,7 +13,7 @@ from scipy import sparse
 from skscreen.core.floats import EPS
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.problem.compared import Compared, compare
+from skscreen.metric_learning.problem.compared import Compared, compared_samples
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone, row_space
 from skscreen.metric_learning.problem.objective import Problem
@@ -32,7 +32,7 @@ def build(X: np.ndarray, parameters: Parameters, supervision: Supervision) -> Pr
     check_components(parameters.n_components, X.shape[1])
     samples = read_samples(X, parameters.linear_term, parameters.diagonal)
     samples = without_constant_features(samples)
-    compared = compare(samples, parameters, supervision)
+    compared = compared_samples(samples, parameters, supervision)
     geometry, basis = _in_coordinates(samples, compared, parameters.diagonal)
     pull = 0.0 if supervision.lists else float(parameters.pull)
     problem = Problem(

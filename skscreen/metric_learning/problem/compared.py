@@ -38,7 +38,9 @@ class Labels:
     weights: np.ndarray | None  # (n,) of samples; None where those in use are all 1
 
 
-def compare(samples: Samples, parameters: Parameters, supervision: Supervision) -> Compared:
+def compared_samples(
+    samples: Samples, parameters: Parameters, supervision: Supervision
+) -> Compared:
     """Return the items that labels or lists make of samples."""
     if supervision.lists:
         return _from_lists(samples, parameters.loss_function, supervision)

@@ -20,7 +20,7 @@ from skscreen.metric_learning.learning import (
     warn_if_absolute,
 )
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.path_solver import solver_options
+from skscreen.metric_learning.path_solver import solver_settings
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.screened.decisions import metric_of, point_of, screened_at
 from skscreen.metric_learning.screened.result import TripletScreening
@@ -152,7 +152,7 @@ def _model(
         model.relative_lam = relative_lam
     model.neighbors = model.n_components = None
     model._validate_params()
-    solver_options(Parameters.of(model))
+    solver_settings(Parameters.of(model))
     return model
 
 

@@ -36,7 +36,7 @@ class Descent:
     def run(self, evaluation: Evaluation) -> Evaluation:
         """Make up to `screen_every` steps; return the last evaluation."""
         before = self.progress.n_iter
-        for _ in range(self.progress.options.screen_every):
+        for _ in range(self.progress.settings.screen_every):
             found = None if self.progress.is_spent else self.step(evaluation)
             if found is None:
                 break

@@ -9,7 +9,7 @@ from skscreen.metric_learning.screening.active import Hook
 
 
 @dataclass(frozen=True)
-class Options:
+class Settings:
     """Settings of the solver; see `ScreenedRTLM` for their meaning."""
 
     hook: Hook | None = None
@@ -25,7 +25,7 @@ class Progress:
     """Steps and time of the solve at one lambda, and what happened."""
 
     lam: float
-    options: Options
+    settings: Settings
     n_iter: int = 0
     work: float = 0.0  # of the steps of first order, see `Comparisons.evaluation_work`
     stalled: bool = False  # whether rounding errors prevent any progress
@@ -38,7 +38,7 @@ class Progress:
     @property
     def is_spent(self) -> bool:
         """Whether nothing more can be done: steps used up, or lost in rounding errors."""
-        return self.stalled or self.n_iter >= self.options.max_iter
+        return self.stalled or self.n_iter >= self.settings.max_iter
 
     @property
     def seconds(self) -> float:
@@ -48,7 +48,7 @@ class Progress:
     def target(self, evaluation: Evaluation) -> float:
         """Return the absolute gap that meets the tolerance."""
         # Python floats, because they overflow to infinity without a warning.
-        return self.options.tol * float(abs(evaluation.primal(self.lam)))
+        return self.settings.tol * float(abs(evaluation.primal(self.lam)))
 
     def is_done(self, evaluation: Evaluation) -> bool:
         """Whether a gap meets the tolerance, or if that is out of reach its rounding allowance."""

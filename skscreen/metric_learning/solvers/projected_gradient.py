@@ -14,23 +14,23 @@ from skscreen.metric_learning.problem.objective import Evaluation, Objective, no
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.descent import Descent
 from skscreen.metric_learning.solvers.interior_point import interior_point, interior_point_work
-from skscreen.metric_learning.solvers.progress import Options, Progress
+from skscreen.metric_learning.solvers.progress import Progress, Settings
 from skscreen.metric_learning.solvers.reduction import Reduction
 from skscreen.metric_learning.solvers.solution import Solution, Warm
 
 
 def minimise(
-    full: Objective, start: Metric, options: Options, *, warm: Warm | None = None,
+    full: Objective, start: Metric, settings: Settings, *, warm: Warm | None = None,
     reduced: Objective | None = None, memory: AndersonMemory | None = None,
 ) -> tuple[Solution, Evaluation]:  # fmt: skip
     """Minimise an objective with nothing fixed to a certified relative duality gap."""
     # `reduced` is what decisions that hold at this lambda have left of it.
-    progress = Progress(full.lam, options)
+    progress = Progress(full.lam, settings)
     # The solve at the lambda before tells how long this one will be.
     short = warm is not None and warm.is_short
     reduction = Reduction(full, reduced, progress, short)
     # With proximal smoothing there are nearly always many steps.
-    if warm is not None and options.screening and (not short or full.proximal is not None):
+    if warm is not None and settings.screening and (not short or full.proximal is not None):
         reduction.screen_from(warm.evaluation, warm.lam)
     memory = AndersonMemory(full.geometry.shape) if memory is None else memory
     descent = Descent(memory, 1.0 / full.lam if warm is None else warm.step, progress)
@@ -61,7 +61,7 @@ def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:
     size = max(norm(evaluation.point.value), norm(evaluation.adjoint_split[0].value) / lam)
     scale = size / np.sqrt(objective.geometry.n_features)
     n_before = progress.n_iter
-    left = progress.options.max_iter - n_before
+    left = progress.settings.max_iter - n_before
     for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target, left):
         if objective.proximal is not None:
             centre = objective.proximal.centre.copy()
@@ -82,7 +82,7 @@ def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:
 def _solution(evaluation: Evaluation, progress: Progress, descent: Descent) -> Solution:
     progress.note(evaluation)
     certificate = evaluation.certificate(progress.lam)
-    converged = bool(certificate.relative_gap <= progress.options.tol)
+    converged = bool(certificate.relative_gap <= progress.settings.tol)
     # Not a step shortened by rounding errors, with which the next solve would stall, too.
     step = descent.good_length
     return Solution(

@@ -23,7 +23,7 @@ class Reduction:
         # What leaves nothing out may have its places in an older order than `full`.
         leaves_out = reduced is not None and reduced.n_zero + reduced.n_linear > 0
         self.undecided = reduced if reduced is not None and leaves_out else full
-        self.guesses = progress.options.active_set
+        self.guesses = progress.settings.active_set
         self._screened_gap, self._last_value = np.inf, np.inf
         if reduced is not None:
             self._record("range", progress.started)
@@ -36,7 +36,7 @@ class Reduction:
     def screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
         """Screen from an evaluation; return whether anything was decided."""
         began, before = perf_counter(), self.n_decided
-        decision = screen(self.undecided, evaluation, reference_lam, self.progress.options.hook)
+        decision = screen(self.undecided, evaluation, reference_lam, self.progress.settings.hook)
         self.undecided = leave_out(self.undecided, decision)
         self._record(where, began)
         return self.n_decided > before
@@ -51,7 +51,7 @@ class Reduction:
     def screen_if_due(self, evaluation: Evaluation) -> Evaluation:
         """Screen where the radius, the root of the gap, has halved since; return the evaluation."""
         gap = evaluation.gap(self.progress.lam)
-        due = self.progress.options.screening and not self._is_too_early
+        due = self.progress.settings.screening and not self._is_too_early
         if not due or gap > 0.25 * self._screened_gap:
             return evaluation
         self._screened_gap = gap

@@ -81,7 +81,7 @@ class Distributions:
         nodes, edges = np.empty(U.shape), np.zeros((m, m))
         log_sums = np.empty(chains.shares.size)
         expectations(
-            U, scores.E, chains.first, nodes, edges, log_sums, chains.shares, chains.scales
+            U, scores.E, chains.starts, nodes, edges, log_sums, chains.shares, chains.scales
         )
         wrong = 1.0 - nodes[self._at, chains.codes]
         nodes *= self._weights[:, None]

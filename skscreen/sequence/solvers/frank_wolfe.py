@@ -30,11 +30,11 @@ from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import starts_of
 
 
-class Task(NamedTuple):
+class ChainArrays(NamedTuple):
     """The chains as compiled loops read them: see `Chains`."""
 
     rows: Any
-    first: np.ndarray
+    starts: np.ndarray
     codes: np.ndarray
     shares: np.ndarray
     losses: np.ndarray
@@ -86,9 +86,10 @@ def frank_wolfe(chains: Chains, tol: float, seed: int, most: float = np.inf) -> 
     # iterations.
     rng = np.random.default_rng(seed)
     rows = sequence.rows(*chains.sequences.rows, chains.X.shape[1])
-    task = Task(rows, chains.first, chains.codes, chains.shares, chains.losses, chains.scales,
-                chains.lam)  # fmt: skip
-    n, lengths = chains.shares.size, np.diff(chains.first)
+    task = ChainArrays(
+        rows, chains.starts, chains.codes, chains.shares, chains.losses, chains.scales, chains.lam
+    )
+    n, lengths = chains.shares.size, np.diff(chains.starts)
     # Places for labellings of a chain, twice as many if all labellings have shares.
     cache = _new_cache(np.full(n, 8), lengths)
     cache.labels[_firsts(cache, lengths)] = chains.codes
@@ -124,7 +125,7 @@ def _tables(chains: Chains, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (W if is_sparse(chains.X) else W.T).copy(), E.copy()
 
 
-def _certify(chains: Chains, task: Task, cache: Cache, k: int) -> Iterate:
+def _certify(chains: Chains, task: ChainArrays, cache: Cache, k: int) -> Iterate:
     """Recompute w from the shares, against rounding errors; return both bounds."""
     nodes, edges = np.zeros((chains.codes.size, chains.n_labels)), np.zeros((chains.n_labels,) * 2)
     expected = mixture(task, cache, nodes, edges)

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.crammer_singer.solve import solve
+from skscreen.svm.crammer_singer.solve import solve_crammer_singer
 from skscreen.svm.problem import SVMProblem, taken
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -29,7 +29,7 @@ def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list
     most = 100_000 if model.max_iter is None else model.max_iter
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     own = labels.codes.astype(np.int64)
-    found = solve(samples, own, C * labels.weights, model.tol, most, seed)
+    found = solve_crammer_singer(samples, own, C * labels.weights, model.tol, most, seed)
     alphas, ws = np.abs(found.alpha.T), found.w.T
     if labels.present.size == 2:
         alphas, ws = alphas.sum(axis=0, keepdims=True), ws[1:] - ws[:1]

@@ -69,7 +69,7 @@ class ClassSolution:
     n_iter: int
 
 
-def solve(
+def solve_crammer_singer(
     samples: LinearSamples, own: np.ndarray, c: np.ndarray, tol: float, max_iter: int, seed: int
 ) -> ClassSolution:
     """Solve from zero to a relative gap, for classes `own` (n,) and weights c (n,) of losses."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skscreen.metric_learning.parameters import Parameters, Supervision
-from skscreen.metric_learning.path_solver import solver_options
+from skscreen.metric_learning.path_solver import solver_settings
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.descent import Descent
@@ -22,7 +22,7 @@ def test_items_without_loss_are_left_out_for_a_round(active_set):
     problem = build(X, parameters, Supervision(y))
     full = problem.at(1e-3 * problem.lam_max)
     evaluation = full.evaluate(problem.first.scaled(10.0 / problem.lam_max))
-    reduction = Reduction(full, None, Progress(full.lam, solver_options(parameters)), short=False)
+    reduction = Reduction(full, None, Progress(full.lam, solver_settings(parameters)), short=False)
     part = reduction.active(evaluation)
     if not active_set:
         assert part is None

@@ -34,7 +34,7 @@ from skscreen import ScreenedSVC, svc_path
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test
 from tests.proofs.judging import COLUMNS, judge, shrunken
@@ -242,7 +242,7 @@ def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
         for ranges in (False, True):
             rule = str(rng.choice(list(RULES)))
             hook = None if (bounds, rule) == (("gap",), "sphere") else PaperScreening(bounds, rule)
-            options = Options(
+            options = Settings(
                 hook, tol=rng.choice(TOLS[:3]), active_set=bool(rng.random() < 0.7),
                 max_iter=steps(shrink),
             )  # fmt: skip
