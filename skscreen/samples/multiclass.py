@@ -42,6 +42,22 @@ class _Classes:
         """Return the losses of a problem at C = 1."""
         return LOSSES[loss](self.labels.weights[self.rows(problem)])
 
+    def losses_of_hinge(self, problem: int) -> SampleLosses:
+        """Return the losses of a problem at C = 1 if they are hinges."""
+        return self.losses(problem, "hinge")
+
+    def weights(self, problem: int) -> np.ndarray:
+        """Return the weights of the samples of a problem."""
+        return self.labels.weights[self.rows(problem)]
+
+    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
+        """Return sign times dual variable of the samples of a problem."""
+        return self.signs(problem) * alpha
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return the signs, +1 or -1, of the samples of a problem."""
+        raise NotImplementedError
+
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples class by class, and how many each class has, absent ones too."""
         labels, codes = self.labels, self.labels.codes[found]
@@ -116,11 +132,6 @@ class OneVsOne(_Classes):
 
 
 Division = OneVsRest | OneVsOne
-
-
-def first_positive(division: OneVsRest) -> np.ndarray:
-    """Return the samples of a problem of two classes, those of positive sign first."""
-    return np.argsort(-division.signs(0), kind="stable")
 
 
 def with_absent_pairs(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:

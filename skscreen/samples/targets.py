@@ -88,6 +88,19 @@ class BothSides:
         above, below = np.split(alphas[0], 2)
         return (above - below)[None]
 
+    def losses_of_hinge(self, problem: int) -> SampleLosses:
+        """Return the losses at C = 1 if they are those of a tube, without squares."""
+        return self.losses(problem, "epsilon_insensitive")
+
+    def weights(self, problem: int) -> np.ndarray:
+        """Return the weights of the samples."""
+        return self.labels.repetitions
+
+    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
+        """Return dual variables of positive minus those of negative residuals."""
+        above, below = np.split(alpha, 2)
+        return above - below
+
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples, and their number, (1,): there are no classes."""
         return found, np.array([found.size])

@@ -32,6 +32,7 @@ from skscreen.samples.labels import check_bounds, of_rows, read_labels
 from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
 from skscreen.samples.rows import LARGEST
 from skscreen.samples.targets import BothSides, check_targets, read_targets
+from skscreen.svm.by_values import with_given_targets, with_weights
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
@@ -117,10 +118,10 @@ class SVMProblem:
         settings, division = self._settings, self.division
         how = division, settings.bias, settings.free
         blocks: SmallBlocks | ClassBlocks
-        if self.road.values == "few":
+        if self.road.values in ("few", "columns"):
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
             X = self._near_zero[0] if self.kernel.name == "linear" else self._taking_part
-            blocks = SmallBlocks(X, self.kernel, *how, kept)
+            blocks = SmallBlocks(X, self.kernel, *how, self.road.values == "few", kept)
         else:
             kept = self._kept_blocks(block_bytes(division))
             blocks = ClassBlocks(samples.values, division, settings.bias, kept)
@@ -134,17 +135,6 @@ class SVMProblem:
             return X, 0.0
         origin = X.mean(axis=0)
         return X - origin, origin
-
-    def _with_weights(self, problem: int, found: SampleSolution) -> SampleSolution:
-        """Return a solution by values of the linear kernel with the weights of its features."""
-        rows, (X, origin) = self.division.rows(problem), self._near_zero
-        w = X[rows].T @ (self.division.signs(problem) * found.alpha)
-        b = found.b - float(np.sum(origin * w))
-        # Rounding errors of users' scores, as sums of products, are not part of the certificate.
-        sizes = row_norms(self._taking_part[rows]) * np.linalg.norm(w) + abs(b)
-        lost = 2.0 * EPS * found.C * float(self.labels.weights[rows] @ sizes)
-        exact = lost <= 1e-9 * found.certificate.primal
-        return replace(found, w=w, b=b, converged=found.converged and exact)
 
     def solve_together(self, C: float, tol: float) -> PairSolutions | None:
         """Solve the problems of all pairs of classes for one C in one call, if there is one."""
@@ -302,11 +292,15 @@ class SVMProblem:
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
+        settings = self._settings
         if self.pairs is not None:
             for found in self.pairs.solve_path(problem, Cs, tol, start):
                 if self.kernel.name == "linear":
-                    found = self._with_weights(problem, found)
-                if found.converged or found.n_iter == self._settings.max_iter:
+                    rows = self._taking_part, *self._near_zero
+                    found = with_weights(self.division, problem, rows, settings.bias, found)
+                if self._fit.regression:
+                    found = with_given_targets(self.division, problem, found)
+                if found.converged or found.n_iter == settings.max_iter:
                     if self._stored is not None:
                         self._stored.keep(problem, found.C, found)
                     yield found

@@ -25,15 +25,17 @@ Solver = Literal[
     "Crammer-Singer",
     "L1",
 ]
-Values = Literal["rows", "few", "class blocks", "tiles", "matrix"]
+Values = Literal["rows", "columns", "few", "class blocks", "tiles", "matrix"]
 Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
 
 # Samples up to which one compiled call solves a problem faster than what shares work between fits:
-# of pairs of classes, and of two classes for one C; samples of a pair for the linear kernel, whose
-# rows are faster but for so few that what they prepare takes longer.
-FEW_IN_PAIRS, FEW, FEW_ROWS = 2000, 1000, 400
+# of pairs of classes, and of a single problem for one C; of a pair for the linear kernel, and of a
+# linear regression, whose rows are faster but for so few that what they prepare takes longer.
+FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 # The same of pairs of many classes of few samples, whose matrix is one of all.
 MANY_IN_PAIRS = 5000
+# Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix.
+MANY_A_CLASS = 20
 
 # Samples of a regression without a tube up to which factors of its matrix take little time.
 INTERIOR = 4000
@@ -145,6 +147,7 @@ _SOLVERS = {
 }
 _VALUES = {
     "rows": "rows of features",
+    "columns": "kernel values of support vectors",
     "few": "all kernel values",
     "class blocks": "kernel values between classes",
     "tiles": "kernel values in tiles",
@@ -176,10 +179,13 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
     """Return the road of problems between two classes that share kernel values, if it is that."""
     # These solvers know hinges, and leave no margins.
     needs_margins = fit.again or fit.plan in ("C=inf", "eps", "bounds")
-    if fit.loss != "hinge" or fit.solver != "auto" or needs_margins:
+    loss = "epsilon_insensitive" if fit.regression else "hinge"
+    if fit.loss != loss or fit.solver != "auto" or needs_margins:
         return None
     if _is_small(fit, facts):
-        return Road("class pairs", "few", double=True, together=True)
+        few = fit.n < MANY_A_CLASS * len(fit.classes)
+        values: Values = "few" if few else "columns"
+        return Road("class pairs", values, double=True, together=True)
     shares = fit.one_vs_one and fit.is_definite and fit.kernel != "linear"
     if shares and facts.largest <= LARGEST_SINGLE:
         return Road("class pairs", "class blocks", together=True, stores=fit.stored)
@@ -188,17 +194,23 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
 
 def _is_small(fit: Fit, facts: Facts) -> bool:
     """Whether one compiled call for a problem is the fastest way."""
+    linear = fit.kernel == "linear"
+    # Inner products of rows neither overflow nor vanish, and nobody asks for a history.
+    if linear and fit.screening not in ("best", ""):
+        return False
     if fit.one_vs_one:
         largest = sum(sorted(fit.classes)[-2:])
         many_classes = fit.n <= MANY_IN_PAIRS and largest <= FEW_ROWS
         small = fit.n <= FEW_IN_PAIRS or (many_classes and 8 * fit.n**2 <= fit.cache_size * 2**20)
-        if fit.kernel == "linear":
-            # Inner products neither overflow nor vanish.
-            small = small and largest <= FEW_ROWS
-            return small and 1.0 / LARGEST < facts.largest < LARGEST
+        if linear:
+            return small and largest <= FEW_ROWS and 1.0 / LARGEST < facts.largest < LARGEST
         return small and (fit.is_definite or facts.is_definite)
-    alone = fit.plan == "one C" and fit.n_problems == 1 and not fit.regression
-    return alone and fit.n <= FEW and fit.is_definite and fit.kernel != "linear"
+    if fit.plan != "one C" or fit.n_problems > 1 or fit.stored or not fit.tube:
+        return False
+    if linear:
+        small = fit.n <= FEW_IN_TUBE if fit.regression else fit.free and fit.n <= FEW
+        return small and 1.0 / LARGEST < facts.largest < LARGEST
+    return fit.n <= FEW and fit.is_definite
 
 
 def _is_together(fit: Fit, facts: Facts) -> bool:

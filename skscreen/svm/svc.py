@@ -189,13 +189,14 @@ class ScreenedSVC(OwnScreening, BaseSVC):
     estimated to be cheaper, for narrow data or large C. A free intercept takes proximal point steps
     around either. Other kernels have working sets, each solved by SMO and Newton's method. Kernel
     values that do not fit into `cache_size` are recomputed. Matrices of low rank on which that is
-    slow are factored. One-vs-one with the linear kernel goes by kernel values up to 2,000 samples
-    if no two classes have more than 400.
+    slow are factored.
 
-    With an RBF or polynomial kernel, the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000
-    of two classes, are solved in one compiled call by SMO and Newton's method in double precision,
-    without screening, which would take more time than it saves. One-vs-one this goes for any kernel
-    whose matrix is positive semi-definite.
+    With the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000 of two classes, are solved
+    in one compiled call by SMO and Newton's method in double precision, with the kernel values of
+    support vectors, and without screening, which would take more time than it saves. Of two classes
+    that goes for RBF and polynomial kernels, and for the linear one with a free intercept;
+    one-vs-one for any kernel whose matrix is positive semi-definite, and for the linear one if no
+    two classes have more than 400 samples.
 
     With a `tol` of at most 1e-8, and at most 500 samples of margin 1, a final linear solve usually
     brings the gap below 1e-12; not for linear problems of sparse data with more than 100,000

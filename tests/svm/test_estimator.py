@@ -235,7 +235,7 @@ def test_screening_changes_nothing_but_the_history(screening):
             {"kernel": "linear", "intercept": "penalised", "solver": name}
             for name in ("coordinate-descent", "second-order")
         ),
-        {"intercept": "free", "kernel": "linear"},
+        {"intercept": "free", "kernel": "linear", "screening": "intersection"},
     ],
     ids=str,
 )

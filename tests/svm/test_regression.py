@@ -98,10 +98,12 @@ def test_all_solvers_and_screenings_agree(loss, kernel, intercept):
 
 
 def test_kernels_given_as_functions_and_matrices():
-    model = ScreenedSVR(gamma=GAMMA).fit(X, y)
+    model = ScreenedSVR(gamma=GAMMA, tol=1e-9).fit(X, y)
     K = pairwise_kernels(X, metric="rbf", gamma=GAMMA)
-    known = ScreenedSVR(kernel="precomputed").fit(K, y)
-    called = ScreenedSVR(kernel=lambda A, B: pairwise_kernels(A, B, metric="rbf", gamma=GAMMA))
+    known = ScreenedSVR(kernel="precomputed", tol=1e-9).fit(K, y)
+    called = ScreenedSVR(
+        kernel=lambda A, B: pairwise_kernels(A, B, metric="rbf", gamma=GAMMA), tol=1e-9
+    )
     called.fit(X, y)
     np.testing.assert_allclose(known.predict(K), model.predict(X), atol=1e-6)
     np.testing.assert_allclose(called.predict(X), model.predict(X), atol=1e-6)

@@ -24,7 +24,8 @@ MATRIX = Road("working sets", "matrix", double=True, exact=True, screens="gap")
 ALONE = replace(MATRIX, exact=False)
 INSIDE = replace(ALONE, solver="interior point")
 TILES = Road("levels", "tiles", screens="gap")
-FEW = Road("class pairs", "few", double=True, together=True)
+FEW = Road("class pairs", "columns", double=True, together=True)
+WHOLE = replace(FEW, values="few")
 BLOCKS = Road("class pairs", "class blocks", together=True)
 LINEAR = Road("rows", "rows", double=True, exact=True, screens="intersection")
 TOGETHER = replace(LINEAR, solver="rows together", together=True)
@@ -38,6 +39,7 @@ def facts(**known):
 TABLE = [
     # One compiled loop: a few samples.
     ("few", TWO, {}, {}, FEW),
+    ("few of each of many classes", PAIRS, {"classes": (9,) * 40}, {}, WHOLE),
     ("more than a few", TWO, {"classes": (501, 500)}, {}, ALONE),
     ("few on a path", TWO, {"plan": "grid"}, {}, MATRIX),
     ("few without losses", TWO, {"plan": "C=inf"}, {}, replace(ALONE, exact=True)),
@@ -73,6 +75,9 @@ TABLE = [
     ("classes against the rest", replace(PAIRS, one_vs_one=False), {"classes": (2000, 900, 800)},
      {}, MATRIX),
     # Regressions: two of one matrix in a search, none on a path of many samples.
+    ("small tube", TUBE, {"classes": (1000,)}, {}, FEW),
+    ("small tube on a path", TUBE, {"classes": (1000,), "plan": "grid"}, {}, MATRIX),
+    ("small tube without width", TUBE, {"classes": (1000,), "tube": False}, {}, INSIDE),
     ("tube", TUBE, {}, {}, ALONE),
     ("large tube", TUBE, {"classes": (2500,)}, {}, TILES),
     ("tubes", TUBE, {"plan": "grid"}, {}, MATRIX),
@@ -95,10 +100,16 @@ TABLE = [
     ("indefinite pairs", replace(PAIRS, kernel="precomputed", is_definite=False), {},
      {"is_definite": False}, replace(MATRIX, otherwise="centre")),
     # Rows.
-    ("rows", LINES, {}, {}, LINEAR),
+    ("few rows", LINES, {}, {}, FEW),
+    ("few rows, penalised", LINES, {"free": False}, {}, LINEAR),
+    ("few rows, a test asked for", LINES, {"screening": "gap"}, {}, replace(LINEAR, screens="gap")),
+    ("few rows, huge", LINES, {}, {"largest": 1e50}, LINEAR),
+    ("rows of a small tube", replace(TUBE, kernel="linear"), {"classes": (200,)}, {}, FEW),
+    ("rows of a tube", replace(TUBE, kernel="linear"), {"classes": (300,)}, {}, LINEAR),
+    ("rows", LINES, LARGE, {}, LINEAR),
     ("rows on a path", LINES, {"plan": "eps"}, {}, LINEAR),
     ("rows of a store", LINES, {"stored": True}, {}, replace(LINEAR, stores=True)),
-    ("rows, no screening", LINES, {"screening": ""}, {}, replace(LINEAR, screens="")),
+    ("rows, no screening", LINES, {**LARGE, "screening": ""}, {}, replace(LINEAR, screens="")),
     ("pairs of a few rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True}, {}, FEW),
     ("pairs of more rows", LINES, {"classes": (300, 150, 90), "one_vs_one": True}, {}, LINEAR),
     ("pairs of huge rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True},
@@ -124,7 +135,7 @@ def test_roads(row):
 def test_only_what_decides_is_asked_for():
     road(TWO, None)
     road(replace(TWO, plan="grid"), None)
-    road(LINES, None)
+    road(replace(LINES, free=False), None)
 
 
 def drawn(n, n_classes=2):
@@ -139,7 +150,8 @@ def drawn(n, n_classes=2):
         (ScreenedSVC(), 2100, 2, "levels"),
         (ScreenedSVC(), 2100, 3, "class pairs"),
         (ScreenedSVC(C=np.inf), 60, 2, "class pairs"),
-        (ScreenedSVR(), 60, 2, "working sets"),
+        (ScreenedSVR(), 60, 2, "class pairs"),
+        (ScreenedSVR(), 1100, 2, "working sets"),
         (ScreenedLinearSVC(), 60, 2, "rows"),
         (ScreenedLinearSVC(penalty="l1"), 60, 2, "L1"),
         (ScreenedLinearSVC(multi_class="crammer_singer"), 60, 3, "Crammer-Singer"),

@@ -51,7 +51,12 @@ static void bind_values(nb::module_& m) {
       ReleaseGIL());
   m.def("newton_system", &newton_system<T>, ReleaseGIL());
   m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
-  m.def("improve_pair", &improve_pair<T>, ReleaseGIL());
+  m.def(
+      "improve_pair",
+      [](const PairValues<T>& K, const Box& box, Array<double> beta, Reals f, double tol,
+         int64_t steps,
+         Array<T> memory) { return improve_pair<T>(K, box, beta, f, false, tol, steps, memory); },
+      ReleaseGIL());
 }
 
 static auto values_of(const View& found) {
@@ -96,6 +101,7 @@ static void bind_certificate(nb::module_& m) {
 namespace skscreen::svm {
 
 void bind_crammer_singer(nb::module_&);
+void bind_few(nb::module_&);
 void bind_l1(nb::module_&);
 void bind_linear(nb::module_&);
 void bind_pairs_together(nb::module_&);
@@ -104,6 +110,7 @@ void bind_screening(nb::module_&);
 
 void bind(nb::module_& m) {
   bind_crammer_singer(m);
+  bind_few(m);
   bind_l1(m);
   bind_linear(m);
   bind_pairs_together(m);
@@ -115,18 +122,7 @@ void bind(nb::module_& m) {
   bind_values<float>(m);
   bind_values<double>(m);
   bind_certificate(m);
-  m.def(
-      "newton_on_few",
-      [](Reals K, Reals low, Reals high, Array<double> beta, Array<double> g, bool with_offset) {
-        const int64_t n = beta.size;
-        expects_sizes(n, "low", low, "high", high, "g", g);
-        expects(n <= PairSolver<double>::LARGEST && K.size >= n * padded(n),
-                "K must have a padded row for each sample");
-        return FreeNewton({K.data, n, padded(n)}, low, high, beta, g).run(with_offset);
-      },
-      ReleaseGIL());
   m.def("pair_scores", &pair_scores, ReleaseGIL());
-  m.def("pair_scores_of_few", &pair_scores_of_few, ReleaseGIL());
   m.def("bounded_scores", &bounded_scores, ReleaseGIL());
 }
 

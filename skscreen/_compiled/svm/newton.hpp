@@ -45,35 +45,41 @@ void products_of_rows(Matrix<const T> Q, Array<const int64_t> index, Array<const
 }
 
 // Systems of the free samples of a point, by Cholesky factors.
+template <class Rows>
 class FreeSystem {
  public:
-  FreeSystem(Matrix<const double> K, int64_t largest)
+  FreeSystem(Rows K, int64_t largest)
       : K(K), M(new double[largest * largest]), L(new double[largest * largest]) {}
 
-  // Write the change of samples F that makes their slopes zero, or all equal: as seen from the
-  // first of them, whose change keeps the sum.
-  void solve(Array<const double> g, const std::vector<int64_t>& F, bool free,
-             std::vector<double>& x) {
-    n = (int64_t)F.size() - free;
+  // Write the change of samples F that makes their slopes zero, or all equal within each of the
+  // groups whose sums are kept: as seen from the first of a group, whose change keeps the sum.
+  // Return whether there are unknowns.
+  bool solve(Array<const double> g, const std::vector<int64_t>& F, bool keeps_sums,
+             Array<const int8_t> group, std::vector<double>& x) {
     x.assign(F.size(), 0.0);
-    std::vector<double> rest(n), left(n);
-    fill(g, F, free, rest);
+    find_unknowns(F, keeps_sums, group);
+    n = (int64_t)unknown_.size();
+    if (n == 0) return false;
+    std::vector<double> rest(n), left(n), part(n, 0.0);
+    fill(g, F, rest);
     double trace = 0.0;
     for (int64_t k = 0; k < n; ++k) trace += M[k * n + k];
     double ridge = std::max(RIDGE * trace / n, LEAST_RIDGE);
     while (!factor(ridge)) {
       ridge *= MORE;
-      if (!(ridge < INF)) return;
+      if (!(ridge < INF)) return true;
     }
-    double* part = x.data() + free;
     left = rest;
     for (int turn = 0; turn < CORRECTIONS; ++turn) {
       substitute(left);
       for (int64_t k = 0; k < n; ++k) part[k] += left[k];
-      for (int64_t k = 0; k < n; ++k) left[k] = rest[k] - inner(&M[k * n], part, n);
+      for (int64_t k = 0; k < n; ++k) left[k] = rest[k] - inner(&M[k * n], part.data(), n);
     }
-    if (!free) return;
-    for (int64_t k = 0; k < n; ++k) x[0] -= part[k];
+    for (int64_t k = 0; k < n; ++k) {
+      x[unknown_[k]] = part[k];
+      if (from_[k] >= 0) x[from_[k]] -= part[k];
+    }
+    return true;
   }
 
  private:
@@ -83,25 +89,46 @@ class FreeSystem {
   // Steps of iterative refinement.
   static constexpr int CORRECTIONS = 3;
 
-  Matrix<const double> K;
+  Rows K;
   int64_t n = 0;
   std::unique_ptr<double[]> M, L;
+  // Places in F of the samples that move freely, and of those that move against them, or -1.
+  std::vector<int64_t> unknown_, from_;
 
   static double inner(const double* a, const double* b, int64_t n) {
     return sum_of(n, [=](int64_t k) { return a[k] * b[k]; });
   }
 
-  void fill(Array<const double> g, const std::vector<int64_t>& F, bool free,
-            std::vector<double>& rest) {
-    const int64_t r = F[0];
-    for (int64_t k = 0; k < n; ++k) {
-      const int64_t i = F[k + free];
-      const double* row = K.row(i).data;
-      for (int64_t j = 0; j <= k; ++j) {
-        const int64_t o = F[j + free];
-        M[k * n + j] = free ? (row[o] - row[r]) - (K(r, o) - K(r, r)) : row[o];
+  void find_unknowns(const std::vector<int64_t>& F, bool keeps_sums, Array<const int8_t> group) {
+    unknown_.clear();
+    from_.clear();
+    int64_t first[2] = {-1, -1};
+    for (int64_t k = 0; k < (int64_t)F.size(); ++k) {
+      int64_t& own = first[group.size ? group[F[k]] : 0];
+      if (keeps_sums && own < 0) {
+        own = k;
+      } else {
+        unknown_.push_back(k);
+        from_.push_back(keeps_sums ? own : -1);
       }
-      rest[k] = free ? g[i] - g[r] : g[i];
+    }
+  }
+
+  void fill(Array<const double> g, const std::vector<int64_t>& F, std::vector<double>& rest) {
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t i = F[unknown_[k]], r = from_[k] < 0 ? -1 : F[from_[k]];
+      const double* row = K.row(i).data;
+      const double* across = r < 0 ? nullptr : K.row(r).data;
+      for (int64_t j = 0; j <= k; ++j) {
+        const int64_t o = F[unknown_[j]];
+        if (r < 0) {
+          M[k * n + j] = row[o];
+        } else {
+          const int64_t s = F[from_[j]];
+          M[k * n + j] = (row[o] - row[s]) - (across[o] - across[s]);
+        }
+      }
+      rest[k] = r < 0 ? g[i] : g[i] - g[r];
     }
     for (int64_t k = 0; k < n; ++k)
       for (int64_t j = 0; j < k; ++j) M[j * n + k] = M[k * n + j];
@@ -133,28 +160,29 @@ class FreeSystem {
   }
 };
 
+template <class Rows>
 class FreeNewton {
  public:
-  // K (n, m) with m >= n padded, bounds, the point beta and its gradient g, as of `Smo`.
-  FreeNewton(Matrix<const double> K, Array<const double> low, Array<const double> high,
-             Array<double> beta, Array<double> g)
-      : K(K), low(low), high(high), beta(beta), g(g) {}
+  // K (n, m) with m >= n padded, bounds, the point beta and its gradient g, as of `Smo`; groups of
+  // samples, none where all are one.
+  FreeNewton(Rows K, Array<const double> low, Array<const double> high, Array<double> beta,
+             Array<double> g, Array<const int8_t> group = {})
+      : K(K), low(low), high(high), beta(beta), g(g), group(group) {}
 
   // Move the free samples to the solution of their system, as far as the box allows; return the
   // number of systems, 0 where there are too many samples or too few.
   //
   // The first to meet its bound ends a move, so that the dual value never falls; the next system is
   // of the others, without those that would leave the box next if there are many.
-  int64_t run(bool with_offset) {
+  int64_t run(bool keeps_sums) {
     std::vector<int64_t> F;
     std::vector<double> x;
     for (int64_t k = 0; k < K.rows; ++k)
       if (low[k] < beta[k] && beta[k] < high[k]) F.push_back(k);
     if ((int64_t)F.size() > LARGEST) return 0;
-    FreeSystem system(K, (int64_t)F.size());
+    FreeSystem<Rows> system(K, (int64_t)F.size());
     for (int64_t turn = 0; turn < SYSTEMS; ++turn) {
-      if ((int64_t)F.size() < 1 + with_offset) return turn;
-      system.solve(g, F, with_offset, x);
+      if (!system.solve(g, F, keeps_sums, group, x)) return turn;
       if (!move(F, x)) return turn + 1;
     }
     return SYSTEMS;
@@ -165,9 +193,10 @@ class FreeNewton {
   // its system.
   static constexpr int64_t SYSTEMS = 50, LARGEST = 500, ONE_BY_ONE = 64;
 
-  Matrix<const double> K;
+  Rows K;
   Array<const double> low, high;
   Array<double> beta, g;
+  Array<const int8_t> group;
 
   // Move samples F by x as far as the box allows, and keep those for the next system; return
   // whether there is to be one.

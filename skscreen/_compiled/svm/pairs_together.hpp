@@ -46,10 +46,10 @@ struct PairLimits {
 };
 
 // Improve beta of one problem; return its view and steps.
-inline std::pair<View, int64_t> solve_few(const PairValues<double>& K, const Box& box,
-                                          Array<const double> sizes, double relative,
-                                          const PairLimits& limits, Array<double> beta,
-                                          std::vector<double>& memory) {
+inline std::pair<View, int64_t> improve_few(const PairValues<double>& K, const Box& box,
+                                            Array<const double> sizes, double relative,
+                                            const PairLimits& limits, Array<double> beta,
+                                            std::vector<double>& memory) {
   const int64_t n = beta.size, limit = limits.steps * n;
   std::vector<double> space(5 * n, 0.0);
   double* at = space.data();
@@ -65,7 +65,8 @@ inline std::pair<View, int64_t> solve_few(const PairValues<double>& K, const Box
       pair_scores_of_few(K, sizes, relative, beta, f, errors);
       view = certify(box, beta, f, errors, slopes, parts, losses);
       if (view.gap <= enough * view.primal || steps >= limit || turn == limits.turns) break;
-      FreeNewton newton({matrix.data, n, padded(n)}, box.low, box.high, beta, slopes);
+      FreeNewton<Matrix<const double>> newton({matrix.data, n, padded(n)}, box.low, box.high, beta,
+                                              slopes);
       steps += newton.run(box.free);
       for (int64_t k = 0; k < n; ++k) f[k] = box.target[k] - box.intercept(view.b, k) - slopes[k];
     }
@@ -106,7 +107,7 @@ inline void solve_pairs_together(const ClassValues& values, Array<const double> 
       const Box box{{target.data(), size}, {low.data(), size}, {high.data(), size}, free, {}};
       const Array<double> point{beta.data(), size};
       const auto [view, steps] =
-          solve_few(K, box, {sizes.data(), size}, values.relative, limits, point, memory);
+          improve_few(K, box, {sizes.data(), size}, values.relative, limits, point, memory);
       for (int64_t r = 0; r < m; ++r) dual(j - 1, a + r) = std::min(beta[r], caps[a + r]);
       for (int64_t r = 0; r < l; ++r) dual(i, c + r) = std::max(beta[m + r], -caps[c + r]);
       found(p, 0) = free ? box.intercept(view.b, 0) : 0.0;

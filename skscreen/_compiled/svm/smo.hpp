@@ -52,12 +52,13 @@ void check_smo(Matrix<const T> K, Array<const T> diagonal, Array<const double> l
             "low, high and beta of the padding must be the same");
 }
 
-// K in single or double precision; ranks of samples are in single precision.
-template <class T>
+// K in single or double precision, a matrix or what else has rows; ranks of samples are in single
+// precision.
+template <class T, class Rows = Matrix<const T>>
 class Smo {
  public:
   // K (m, n) with n >= m padded, diagonal K_ii + s_i, bounds, the point beta and its gradient g.
-  Smo(Matrix<const T> K, Array<const T> diagonal, Array<const double> low, Array<const double> high,
+  Smo(Rows K, Array<const T> diagonal, Array<const double> low, Array<const double> high,
       Array<double> beta, Array<double> g)
       : K(K), n(beta.size), d(diagonal.data), low(low.data), high(high.data), beta(beta.data),
         g(g.data), memory_(3 * n), up(memory_.data()), down(up + n), values(down + n) {}
@@ -160,7 +161,7 @@ class Smo {
   static constexpr float LEAST = 1e-7f, TINIEST = std::numeric_limits<float>::min();
   static constexpr float NONE = -std::numeric_limits<float>::infinity();
 
-  Matrix<const T> K;
+  Rows K;
   int64_t n;
   const T* d;
   const double *low, *high;

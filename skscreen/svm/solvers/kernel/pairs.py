@@ -1,10 +1,10 @@
-"""Problems of two classes that share kernel values: one-vs-one, and a small one of all samples.
+"""Problems that one compiled call solves for one C: one-vs-one, and small ones of all samples.
 
-Kernel values inside a class serve all problems of that class and are computed once; those between
-two classes serve one. A compiled loop solves a problem for one C: the time between calls would be
-most of it. Values of few samples are in double precision. Those of more are in single precision,
-and scores that matter for the certificate are computed in double precision. Problems of classes too
-large for a matrix are solved without one, by levels (see `engine`).
+The time between calls would be most of it. Few samples have values in double precision, see `few`.
+Of more, kernel values inside a class serve all problems of that class and are computed once; those
+between two classes serve one. These are in single precision, and scores that matter for the
+certificate are computed in double precision. Problems of classes too large for a matrix are solved
+without one, by levels (see `engine`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +23,12 @@ from skscreen.samples.kernels.gram import Gram, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import RBFBlocks
 from skscreen.samples.labels import check_bounds
-from skscreen.samples.multiclass import Division, OneVsOne, first_positive
+from skscreen.samples.multiclass import Division, OneVsOne
+from skscreen.samples.rows import both_signs
+from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import Box, Point, certify
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
+from skscreen.svm.solvers.kernel.few import FewValues, few_values, solve_few
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, growth
 
@@ -48,9 +51,11 @@ Solve = Callable[[Box, np.ndarray, float, int], Found]
 
 
 class ClassPairs:
-    """Solves the problems of pairs of classes, in at most `max_iter` steps for a value of C."""
+    """Solves problems that share kernel values, in at most `max_iter` steps for a value of C."""
 
-    def __init__(self, blocks, division: Division, bias: float, free: bool, max_iter: int | None):
+    def __init__(
+        self, blocks, division: Division | BothSides, bias: float, free: bool, max_iter: int | None
+    ):
         self.blocks, self._division = blocks, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
 
@@ -58,27 +63,25 @@ class ClassPairs:
         self, problem: int, Cs: Iterable[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other to a relative gap, from `start` (n_pair,)."""
-        division = self._division
-        place = slice(None) if isinstance(division, OneVsOne) else first_positive(division)
-        rows, signs = division.rows(problem)[place], division.signs(problem)[place]
-        weights = division.labels.weights[rows]
+        rows, signs = self._division.rows(problem), self._division.signs(problem)
+        losses = self._division.losses_of_hinge(problem)
+        y = both_signs(rows.size) if signs is None else signs
         limit = self._max_iter or STEPS_A_SAMPLE * rows.size
-        solve, rises, before = self.blocks.pair(problem, rows), signs > 0.0, None
-        beta = np.zeros(rows.size) if start is None else signs * start[place]
+        solve, before = self.blocks.pair(problem, rows), None
+        beta = np.zeros(y.size) if start is None else y * start
         for C in Cs:
             began = perf_counter()
-            check_bounds(C, weights)
-            caps = C * weights
-            box = Box(signs, np.where(rises, 0.0, -caps), np.where(rises, caps, 0.0), self._free)
+            check_bounds(C, losses.caps)
+            now = losses.at(C)
+            box = Box.of(now, y, self._free)
             if before is not None:
-                beta = growth(np.abs(beta), before * weights, C / before) * beta
+                beta = growth(np.abs(beta), before * losses.caps, C / before) * beta
             if before is not None or start is not None:
                 beta = box.balanced(np.clip(beta, box.low, box.high))
             b, gap, primal, n_iter = solve(box, beta, tol, limit)
-            alpha, before = np.empty(rows.size), C
-            alpha[place] = np.minimum(np.abs(beta), caps)
+            before = C
             yield SampleSolution(
-                alpha=alpha,
+                alpha=np.minimum(np.abs(beta), now.caps),
                 margins=np.empty(0),
                 w=None,
                 certificate=Certificate(primal, primal - gap, gap),
@@ -92,7 +95,8 @@ class ClassPairs:
     def solve_together(self, C: float, tol: float) -> PairSolutions:
         """Solve the problems of all pairs, from nothing; some gaps may be too large."""
         limit = self._max_iter or STEPS_A_SAMPLE
-        caps = C * self._division.labels.weights
+        labels: Any = self._division.labels
+        caps = C * labels.weights
         return PairSolutions(C, *self.blocks.solve_together(caps, tol, limit))
 
 
@@ -115,39 +119,31 @@ def has_all(found: ClassPairs) -> bool:
 
 
 class SmallBlocks:
-    """Kernel values of few samples inside and between classes, in double precision."""
+    """Kernel values of few samples, in double precision: a row at a time, or all of `kept` ones."""
 
     def __init__(
-        self, X, kernel: Kernel, division: Division, bias: float, free: bool, kept=None
+        self, X, kernel: Kernel, division: Division | BothSides, bias: float, free: bool,
+        whole: bool = False, kept=None,
     ):  # fmt: skip
         if isinstance(division, OneVsOne):
-            self._pairs, order = division.pairs, np.concatenate(division.members)
-            sizes = [rows.size for rows in division.members]
-        else:
-            self._pairs, order = [(0, 1)], first_positive(division)
-            sizes = [int(np.count_nonzero(division.signs(0) == sign)) for sign in (1.0, -1.0)]
-        # Not by `of_rows`, which keeps the order of all.
-        X = X[np.ix_(order, order)] if kernel.name == "precomputed" else X[order]
-        compute = partial(class_values, kernel, X, free)
-        known: Any = compute() if kept is None else kept.get("all", compute)
-        self._K, lengths, self._relative, self._missing = known
-        self._square_bias, self._free = bias**2, free
-        self._sizes = np.sqrt(lengths**2 + bias**2) if bias else lengths
-        self._ends = np.concatenate([[0], np.cumsum(sizes)])
-        # Where the samples, class by class, stand among those that take part.
-        self._order = order
-        n_variables = (len(sizes) - 1) * order.size
-        # More digits of so few take no time.
-        self._part = 1e-4 if n_variables <= 300 else 1.0
+            self._pairs, sizes = division.pairs, [rows.size for rows in division.members]
+            # Where the samples, class by class, stand among those that take part.
+            self._order = np.concatenate(division.members)
+            self._ends = np.concatenate([[0], np.cumsum(sizes)])
+            # Not by `of_rows`, which keeps the order of all.
+            order = self._order
+            X = X[np.ix_(order, order)] if kernel.name == "precomputed" else X[order]
+        self._free, self._whole = free, whole
+        compute = partial(few_values, X, kernel, bias, free, whole or kept is not None)
+        self._values = compute() if kept is None else kept.get("all", compute)
 
     def pair(self, problem: int, rows: np.ndarray) -> Solve:
-        """Return what solves a problem, whose samples of positive sign come first."""
-        first, second = (slice(*self._ends[c : c + 2]) for c in self._pairs[problem])
-        blocks = (first, first), (second, second), (first, second)
-        values = *(np.ascontiguousarray(self._K[block]) for block in blocks), self._square_bias
-        sizes = np.concatenate([self._sizes[first], self._sizes[second]])
-        scores = partial(loops.pair_scores_of_few, values, sizes, self._relative)
-        return partial(_solve, values, scores, None, self._part, self._missing)
+        """Return what solves a problem on the samples `rows`."""
+        values = self._values
+        if rows.size < values.sizes.size:
+            places = [np.arange(*self._ends[c : c + 2]) for c in self._pairs[problem]]
+            values = values.take(np.concatenate(places))
+        return partial(_solve_few, values)
 
     def solve_together(self, caps: np.ndarray, tol: float, limit: int) -> tuple[Any, ...]:
         """Solve the problems of all pairs, with upper bounds (n,), in so many steps a sample.
@@ -155,18 +151,29 @@ class SmallBlocks:
         Returns sign times dual variable (n_classes - 1, n), as `OneVsOne.dual_coefs`, and for each
         problem intercept, gap, primal value and steps. Some gaps may be too large.
         """
-        values = self._K, self._ends[1:], self._sizes, self._relative, self._square_bias
-        dual = np.empty((self._ends.size - 2, self._order.size))
+        values, ends, caps = self._values, self._ends, caps[self._order]
+        dual = np.empty((ends.size - 2, caps.size))
         found = np.empty((len(self._pairs), 4))
-        # Six passes do for almost all; others go on alone.
-        limits = tol, self._part, _SHARE, DIGITS, limit, 6
-        loops.solve_pairs_together(values, caps[self._order], self._free, limits, dual, found)
+        if self._whole:
+            # Six passes do for almost all; others go on alone.
+            limits = tol, 1.0 if dual.size > 300 else 1e-4, _SHARE, DIGITS, limit, 6
+            known = values.X, ends[1:], values.sizes, values.relative, values.square_bias
+            loops.solve_pairs_together(known, caps, self._free, limits, dual, found)
+        else:
+            loops.solve_pairs_of_few(values, ends[1:], caps, self._free, (tol, limit), dual, found)
         b, gaps, primals, steps = found.T
-        sums = _sums_of_pairs(dual, self._ends)
-        b = b - self._missing * sums if self._free else self._square_bias * sums
+        if not self._free:
+            b = values.square_bias * _sums_of_pairs(dual, ends)
+        elif values.missing:
+            b = b - values.missing * _sums_of_pairs(dual, ends)
         out = np.empty(dual.shape)
         out[:, self._order] = dual
         return out, b, gaps, primals, steps.astype(np.int64)
+
+
+def _solve_few(values: FewValues, box: Box, beta: np.ndarray, tol: float, limit: int) -> Found:
+    found = solve_few(values, box, beta.size > values.sizes.size, beta, tol, limit)
+    return found.b[0], found.gap, found.primal, found.n_iter
 
 
 def _sums_of_pairs(dual: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -174,31 +181,6 @@ def _sums_of_pairs(dual: np.ndarray, ends: np.ndarray) -> np.ndarray:
     by_class = np.add.reduceat(dual, ends[:-1], axis=1)
     first, second = np.triu_indices(ends.size - 1, 1)
     return by_class[second - 1, first] + by_class[first, second]
-
-
-def class_values(kernel: Kernel, X: Any, free: bool) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Return kernel values, sizes (n,), errors over products of sizes, and the rest.
-
-    The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
-    """
-    gram = Gram(X, kernel, cache_size=0.0)
-    everyone = slice(None)
-    if kernel.name != "rbf":
-        K = np.ascontiguousarray(gram.compute(everyone, everyone))
-        return K, np.sqrt(gram.diagonal), gram.computed_error, 0.0
-    K = gram.distances(everyone, everyone)
-    # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
-    np.fill_diagonal(K, 0.0)
-    K *= -kernel.gamma
-    largest = -float(K.min())
-    # Below, what values lack to 1 has more digits than they have.
-    if not free or largest > 0.5:
-        return np.exp(K, out=K), np.ones(gram.n), gram.computed_error, 0.0
-    np.expm1(K, out=K)
-    K += largest
-    errors = gram.exponent_error + EPS * largest
-    relative = errors / largest if largest else 0.0
-    return K, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest
 
 
 def block_bytes(division: OneVsOne, whole: int = WHOLE, inside: bool = False) -> float:
@@ -241,7 +223,7 @@ class ClassBlocks:
         else:
             better = partial(self._computed, rows)
             scores = partial(_write, better)
-        return partial(_solve, values, scores, better, 1.0, 0.0)
+        return partial(_solve, values, scores, better)
 
     def _computed(self, rows, beta, J) -> tuple[np.ndarray, np.ndarray]:
         """Return scores and bounds for samples J of `rows` (n_pair,), by products in tiles."""
@@ -292,44 +274,31 @@ def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit:
 
 
 def _solve(
-    values: tuple, scores: Callable, better: Callable | None, part: float, missing: float,
-    box: Box, beta: np.ndarray, tol: float, limit: int,
+    values: tuple, scores: Callable, better: Callable, box: Box, beta: np.ndarray, tol: float,
+    limit: int,
 ) -> Found:  # fmt: skip
     """Improve beta (n_pair,) by the compiled loop, each time from certified scores.
 
-    `values` are those inside both classes, between them, and B^2; `missing` was taken off them.
-    `scores(beta, f, errors)` writes scores by these values and bounds on their errors, and
-    `better(beta, J)` returns those of samples J in double precision. Of few samples, with values in
-    double precision, there are no better ones: all are in one working set, and solved to a `part`
-    of the tolerance.
+    `values` are those inside both classes, between them, and B^2. `scores(beta, f, errors)` writes
+    scores by these values and bounds on their errors, and `better(beta, J)` returns those of
+    samples J in double precision.
     """
-    n, few = beta.size, better is None
+    n, compute = beta.size, partial(better, beta)
     point = Point(beta, np.zeros(n), np.zeros(n), np.zeros(n, np.bool_))
-    compute = None if better is None else partial(better, beta)
     # Room for the matrix of a working set, whose rows are padded.
     room = min(n, _LARGEST) * (min(n, _LARGEST) + loops.SMO_LANES)
     memory = np.empty(room, values[0].dtype)
     steps, slow, dual, least = 0, 0, -np.inf, np.inf
     for turn in range(_PASSES + 1):
-        # Two passes are for more digits.
-        enough = tol * (part if turn < 2 else 1.0)
         if turn or beta.any():
             scores(beta, point.f, point.errors)
             point.exact[:] = False
-            view, _ = certify(box, point, enough, compute)
+            view, _ = certify(box, point, tol, compute)
             risen, dual = view.primal - view.gap - dual, max(dual, view.primal - view.gap)
             fast = view.gap <= _SLOW * least or risen > _RISEN * view.gap
             slow, least = 0 if fast else slow + 1, min(least, view.gap)
-            done = view.gap <= enough * view.primal or slow == (6 if few else 1)
+            done = view.gap <= tol * view.primal or slow == 1
             if done or steps >= limit or turn == _PASSES:
                 break
-        if few and turn:
-            ends = box.low, box.high
-            steps += loops.newton_on_few(memory, *ends, beta, view.slopes, box.free)
-            point.f = box.target - view.b - view.slopes
-        # Of few samples, until Newton's method has its turn.
-        most = min(limit - steps, 1000 + 4 * n) if few else limit - steps
-        enough = max(_SHARE * enough, DIGITS if not (few or turn) else 0.0)
-        steps += loops.improve_pair(values, box, beta, point.f, few, enough, most, memory)
-    b = view.b - missing * fsum(beta) if missing else view.b
-    return b, view.gap, view.primal, steps
+        steps += loops.improve_pair(values, box, beta, point.f, _SHARE * tol, limit - steps, memory)
+    return view.b, view.gap, view.primal, steps
