@@ -44,7 +44,8 @@ def test_the_gap_of_a_regression_is_true(kernel, intercept, rows):
     wide = np.longdouble
     K = pairwise_kernels(X, **known).astype(wide)
     beta = np.zeros(90, wide)
-    beta[model.support_] = model.dual_coef_.toarray()[0] if rows == "sparse" else model.dual_coef_[0]
+    coefs = model.dual_coef_.toarray() if rows == "sparse" else model.dual_coef_
+    beta[model.support_] = coefs[0]
     caps, b = cost * WEIGHTS, wide(model.intercept_[0])
     assert np.all(np.abs(beta) <= caps)
     short = np.maximum(np.abs(SCORES - K @ beta - b) - 0.2, 0.0)
