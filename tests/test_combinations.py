@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.fixes import parse_version
 from test_dialect import CHOSEN, FITTED, GRID, SEARCHES, make, product
 
 import skscreen
+from skscreen.core.sklearn_private import StrOptions
 
 # What chooses between problems or methods; a single value stands for all strings that are allowed.
 CHOICES = {

@@ -14,10 +14,10 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
-from sklearn.utils._param_validation import InvalidParameterError
 
 import skscreen
 from skscreen import inspection
+from skscreen.core.sklearn_private import InvalidParameterError
 
 matplotlib.use("Agg")
 RNG = np.random.default_rng(0)

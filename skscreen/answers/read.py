@@ -141,7 +141,9 @@ def read_answers(
         shown, names = placed(shown, names, known, out), known
     kept = np.flatnonzero(~out)
     if votes is None:
-        rows, of = _compared(kind, shown[kept], [pick[kept] for pick in picks], ranked, kept)
+        if len(kept) < source.n_rows:
+            shown, picks = shown[kept], [pick[kept] for pick in picks]
+        rows, of = _compared(kind, shown, picks, ranked, kept)
         of, weight = kept[of], None
     else:
         rows, of, weight = _voted(kind, shown[kept], votes[kept], options)

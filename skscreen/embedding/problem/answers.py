@@ -55,7 +55,9 @@ def all_connected(rows: np.ndarray, n_objects: int) -> bool:
     reached[rows[0]] = True
     for _ in range(10):
         before = np.count_nonzero(reached)
-        reached[rows[reached[rows].any(axis=1)]] = True
+        # By columns: ten times as fast as `any` over rows of a few entries.
+        near = np.logical_or.reduce([reached[column] for column in rows.T])
+        reached[rows[near]] = True
         if reached.all():
             return True
         if np.count_nonzero(reached) == before:
