@@ -196,7 +196,8 @@ def test_wild_data_take_ten_times_as_long_or_a_warning_with_the_gap(model, data,
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_steps_that_are_rounding_errors_end_a_fit():
-    data, labels = RNG.normal(size=(58, 72)), np.arange(58) % 2
+@pytest.mark.parametrize("size", [1.0, 1e30])
+def test_steps_that_are_rounding_errors_end_a_fit(size):
+    data, labels = size * RNG.normal(size=(58, 72)), np.arange(58) % 2
     model = ScreenedLinearSVC(C=1e30, loss="squared_hinge", class_weight={0: 1e8, 1: 1e-8})
     assert np.isfinite(model.fit(data, labels).coef_).all()

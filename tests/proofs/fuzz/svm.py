@@ -142,7 +142,8 @@ def squared(inputs: Inputs, options: dict, X, given):
         return None
     with np.errstate(all="ignore"):
         K = X @ X.T
-    return K if np.all(np.isfinite(K)) else np.eye(len(X))
+    # Where products underflow, they are those of no samples.
+    return K if np.all(np.isfinite(K)) and np.abs(K).max() > 1e-250 else np.eye(len(X))
 
 
 def may_be_indefinite(kernel, coef0) -> bool:

@@ -32,6 +32,7 @@ machines, arXiv:1401.6740.
 """
 
 import numpy as np
+from scipy.linalg.blas import dnrm2
 
 from skscreen._compiled import svm as loops
 from skscreen.core.decisions import LINEAR
@@ -147,11 +148,17 @@ class _Undecided:
         self._hessian.begin(width)
         # Both are updated in every step; this removes rounding errors.
         short, total = self._thresholds - samples.margins(w), self._given.copy()
-        last, least, lost, before, first = np.zeros(samples.n), np.inf, 0, np.inf, 0.0
+        last, least, lost, before = np.zeros(samples.n), np.inf, 0, np.inf
+        lowest = w.copy(), last
         for steps in range(most + 1):
             smoothed = loops.smooth_duals(slopes, short, alpha := np.empty(samples.n))
             total += samples.combine(alpha - last)
             last, gradient = alpha, w - total
+            size = dnrm2(gradient)
+            error = 0.5 * size * size
+            # A step of rounding errors may lead out of the numbers there are.
+            if not error < np.inf:
+                break
             if losses.smooth:
                 # Slopes at the margins are the dual variables.
                 self.slackness, loss = 0.0, smoothed
@@ -160,7 +167,6 @@ class _Undecided:
             own = 0.5 * float(w @ w) - float(self._given @ w)
             # What may be lost beside the slackness and the tolerance.
             wanted = max(0.1 * self.slackness, 0.5 * tol * (own + self._gain + loss))
-            error = 0.5 * float(gradient @ gradient)
             if error <= wanted:
                 # The certificate of alpha is that of w - gradient.
                 beyond = losses.certify(short + samples.margins(gradient), alpha)[0]
@@ -168,10 +174,10 @@ class _Undecided:
                     self.alpha = alpha
                     return steps, True
             before, lost = error, 0 if own + smoothed < least else lost + 1
-            least = min(least, own + smoothed)
+            if lost == 0:
+                least, lowest = own + smoothed, (w.copy(), alpha)
             # Only rounding errors keep steps from lowering the objective.
-            first = error if steps == 0 else first
-            if steps == most or lost == 3 or (lost and error > first):
+            if steps == most or lost == 3:
                 break
             try:
                 step = -self._hessian.solve(gradient, (alpha > 0.0) & (alpha < losses.caps))
@@ -185,6 +191,7 @@ class _Undecided:
             length = loops.line_length(slopes, short, change, *along) or 1.0
             w += length * step
             short -= length * change
+        w[:], alpha = lowest
         if losses.smooth:
             self.alpha = alpha
         return steps, False
