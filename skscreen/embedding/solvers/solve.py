@@ -200,9 +200,9 @@ def _by_objective(solution: EmbeddingSolution) -> tuple[bool, float]:
 
 
 def _distinct(found: list[EmbeddingSolution]) -> list[EmbeddingSolution]:
-    """One solution of each objective, up to a thousandth."""
+    """One solution of each objective, up to a hundredth."""
     found = sorted(found, key=_by_objective)
-    new = [True, *(b.objective > a.objective * 1.001 for a, b in pairwise(found))]
+    new = [True, *(b.objective > a.objective * 1.01 for a, b in pairwise(found))]
     return [solution for solution, is_new in zip(found, new, strict=True) if is_new]
 
 
