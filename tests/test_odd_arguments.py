@@ -201,3 +201,14 @@ def test_steps_that_are_rounding_errors_end_a_fit(size):
     data, labels = size * RNG.normal(size=(58, 72)), np.arange(58) % 2
     model = ScreenedLinearSVC(C=1e30, loss="squared_hinge", class_weight={0: 1e8, 1: 1e-8})
     assert np.isfinite(model.fit(data, labels).coef_).all()
+
+
+@pytest.mark.parametrize("weight", [1e200, 1e-200])
+def test_bounds_out_of_the_range_of_products(weight):
+    weights = np.full(N, weight)
+    for model in (ScreenedLinearSVC(), ScreenedLinearSVC(**L1), ScreenedSVC()):
+        with pytest.raises(ValueError, match=r"^C\b"):
+            model.fit(ORDINARY, SIGNS, sample_weight=weights)
+    for options in (L1, {}):
+        with pytest.raises(ValueError, match=r"^C\b"):
+            svc_path(ORDINARY, SIGNS, Cs=[1.0, 2.0], sample_weight=weights, **options)

@@ -9,6 +9,7 @@ from scipy import sparse
 from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import UNDECIDED, ZERO
 from skscreen.core.floats import EPS, LARGEST
+from skscreen.samples.labels import check_bounds
 from skscreen.svm.l1.solve import L1Problem, L1Solution
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
@@ -43,9 +44,9 @@ class L1Fits:
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]
         # Each class against the rest: all samples take part in all problems.
-        weights = division.labels.weights
+        self._weights = division.labels.weights
         self.problems = [
-            L1Problem(X, division.signs(k), weights) for k in range(division.n_problems)
+            L1Problem(X, division.signs(k), self._weights) for k in range(division.n_problems)
         ]
 
     def solve(self, k: int, C: float, tol: float, start: Any = None) -> SampleSolution:
@@ -57,6 +58,7 @@ class L1Fits:
     ) -> tuple[SampleSolution, L1Solution]:
         """Solve a problem from what was found for another C; what it proves is the step "path"."""
         began, d = time.perf_counter(), self._d
+        check_bounds(C, self._weights)
         found = self.problems[k].solve(C, tol, self._most, start)
         gap = max(found.primal - found.dual, 0.0) + 8.0 * EPS * found.primal
         certificate = Certificate(found.primal, found.dual, gap)
