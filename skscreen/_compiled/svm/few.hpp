@@ -225,6 +225,7 @@ class FewSolver {
     double least = INF, dual = -INF;
     int slow = 0;
     int64_t steps = 0;
+    if (is_zero()) fill();
     std::vector<double> losses(n);
     for (int turn = 0;; ++turn) {
       const double enough = limits.tol * (turn < 2 ? part : 1.0);
@@ -242,7 +243,7 @@ class FewSolver {
         least = std::min(least, found.gap);
         dual = std::max(dual, now);
         if (found.gap <= enough * found.primal || slow == STALLED || steps >= limits.steps ||
-            turn >= TURNS)
+            turn >= TURNS || vanishes())
           break;
         std::copy_n(beta.data, n, point_.data);
         std::fill(slopes_.data + n, slopes_.data + K.width, 0.0);
@@ -270,6 +271,8 @@ class FewSolver {
   // that a round may leave; it is the last one if it leaves more than a share of the gap.
   static constexpr double ROUGH = 0.02, ROUND_SHARE = 0.5, SAME = 0.98;
   static constexpr int ROUNDS = 60;
+  // Squared length of w, over that of a sum of vectors of one direction, from which on w is 0.
+  static constexpr double VANISHED = 1e-12;
 
   FewRows& K;
   Box box;
@@ -281,6 +284,20 @@ class FewSolver {
 
   bool is_zero() const {
     return std::all_of(beta.data, beta.data + n, [](double value) { return value == 0.0; });
+  }
+
+  // Give beta its prescribed sums: the first samples of a group have what they can.
+  void fill() {
+    for (int group = 0; box.free && group < box.groups(); ++group) {
+      double missing = box.sum(group);
+      if (missing == 0.0) continue;
+      for (int64_t k = 0; k < n; ++k) {
+        if (!box.is_in(k, group)) continue;
+        beta[k] = std::min(std::max(missing, box.low[k]), box.high[k]);
+        missing -= beta[k];
+      }
+      balance_group(box, group, beta);
+    }
   }
 
   // Scores by values with |K_ij| <= sizes_i sizes_j, and bounds on their errors.
@@ -298,6 +315,17 @@ class FewSolver {
     }
     const double unit = (K.values.relative + 0.5 * EPS * terms) * total;
     for (int64_t k = 0; k < n; ++k) errors[k] = unit * K.length(k) + 2.0 * EPS * std::abs(f[k]);
+  }
+
+  // Whether w is 0 where sums alone, and no targets, keep beta from 0: then there is no other.
+  bool vanishes() const {
+    double square = 0.0, size = 0.0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (box.target[k] != 0.0) return false;
+      square += beta[k] * f[k];
+      size += std::abs(beta[k]) * K.length(k);
+    }
+    return (box.sum(0) != 0.0 || box.groups() > 1) && square <= VANISHED * size * size;
   }
 
   // Make the point longer if losses through errors alone vanish then.

@@ -15,12 +15,14 @@ from sklearn.svm import NuSVC, NuSVR
 
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.definite import IndefiniteError
+from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import of_rows
 from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import both_signs
 from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import VanishedError
-from skscreen.svm.nu.samples import limit_of, near_zero, samples_in_kernel
+from skscreen.svm.nu.samples import few_in_kernel, limit_of, near_zero, samples_in_kernel
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.training_data import own_unless_made
@@ -79,7 +81,7 @@ class NuProblems:
                 "nu, or class_weight='balanced'."
             )
 
-    @property
+    @cached_property
     def largest_nu(self) -> float:
         """The largest nu of all problems."""
         found = 1.0
@@ -124,12 +126,17 @@ class NuProblems:
         half = 0.5 * float(weights.sum())
         y: Any = None if self.twice else division.signs(problem)
         X = of_rows(self._rows[0], rows, kernel.name == "precomputed")
-        if rows.size < self._part.shape[0] or self._kept is None:
-            samples = samples_in_kernel(X, kernel, y, model.cache_size)
-            if rows.size == self._part.shape[0]:
-                self._kept = (samples,)
-        else:
-            samples = self._kept[0].signed(y)
+        few = few_in_kernel(X, kernel)
+
+        def make() -> KernelSamples:
+            # Problems on all samples share their kernel values.
+            if rows.size < self._part.shape[0]:
+                return samples_in_kernel(X, kernel, y, model.cache_size)
+            if self._kept is None:
+                self._kept = (samples_in_kernel(X, kernel, y, model.cache_size),)
+                return self._kept[0]
+            return self._kept[0].signed(y)
+
         if self.twice:
             caps, half = float(model.C) * weights, float(model.C) * half
             values = division.losses(problem, "epsilon_insensitive").thresholds
@@ -139,7 +146,8 @@ class NuProblems:
             losses = SampleLosses(np.zeros(n), weights, np.zeros(n))
             group = (y < 0.0).astype(np.int8)
         solver = NuSolver(
-            samples, losses, np.array([half, -half]), group, max_iter=limit_of(model)
+            make, both_signs(n) if self.twice else y, losses, np.array([half, -half]), group,
+            max_iter=limit_of(model), few=few,
         )  # fmt: skip
         self._solvers[problem] = solver
         return solver

@@ -29,7 +29,7 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.certificate import Box, VanishedError
 from skscreen.svm.nu.decided import Region, radius_at, region_of
-from skscreen.svm.nu.samples import limit_of, samples_in_kernel
+from skscreen.svm.nu.samples import few_in_kernel, limit_of, samples_in_kernel
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, accepted, taken, with_kernel
 from skscreen.svm.screening.bounds import SLACK
@@ -119,9 +119,10 @@ class OneClassProblem:
     def solver(self) -> NuSolver:
         """What solves for one nu after the other."""
         n, model = self.weights.size, self._model
-        losses = SampleLosses(np.zeros(n), self.weights, np.zeros(n))
+        losses, kernel = SampleLosses(np.zeros(n), self.weights, np.zeros(n)), self.data.kernel
+        few = None if kernel.name == "linear" else few_in_kernel(self._part, kernel)
         return NuSolver(
-            self.samples, losses, np.array([self.weights.sum()]),
+            lambda: self.samples, np.ones(n), losses, np.array([self.weights.sum()]), few=few,
             lengths=self.samples.norms**2 if self.is_sphere else None,
             max_iter=limit_of(model),
         )  # fmt: skip
@@ -155,13 +156,17 @@ class OneClassProblem:
 
     def held(self, found: NuSolution, tol: float) -> Held:
         """Return a solution with an offset below which, surely, there is no more than its share."""
-        samples, (losses, sums) = self.samples, self.solver.at(found.nu)
-        box, total = Box.of(losses, samples.y, True, sums), float(sums.totals[0])
-        beta, f, norms = found.alpha, found.margins.copy(), samples.norms
+        solver, (losses, sums) = self.solver, self.solver.at(found.nu)
+        box, total = Box.of(losses, solver.y, True, sums), float(sums.totals[0])
+        beta, f, norms = found.alpha, found.margins.copy(), solver.norms
         length = float(beta @ norms)
         errors = SLACK * EPS * length * norms
         gap, primal = found.certificate.gap, found.certificate.primal
-        if isinstance(samples, LinearSamples):
+        if solver.few is not None and found.errors is not None:
+            # Of few samples bounds are those of kernel values too.
+            errors = np.maximum(errors, found.errors)
+            noise = float(errors.max())
+        elif isinstance(samples := self.samples, LinearSamples):
             errors = np.maximum(errors, samples.rounding(np.asarray(found.w), found.b))
             gap += max(box.certify(beta, f, errors)[0].gap - box.view(beta, f).gap, 0.0)
             noise = float(errors.max())
@@ -199,7 +204,7 @@ class OneClassProblem:
 
     def _proof(self, box: Box, beta, f, errors, found: NuSolution) -> tuple[float, Region]:
         """Return how far exact scores may be, over |phi(x)|, and where exact offsets may be."""
-        norms = self.samples.norms
+        norms = self.solver.norms
         shift = found.apart + found.rounding + SLACK * EPS * float(beta @ norms)
         radius = radius_at(box, beta, f, errors, found.apart, shift) + 0.5 * found.apart
         return radius, region_of(box, f, radius * norms)

@@ -11,7 +11,8 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import both_signs
 from skscreen.svm.problem import TrainingSet
-from skscreen.svm.roads import BY_BLOCKS
+from skscreen.svm.roads import BY_BLOCKS, FEW_IN_PAIRS
+from skscreen.svm.solvers.kernel.few import FewValues, few_values
 
 # Samples from which products in tiles are faster than a matrix in memory, of an RBF kernel.
 _IN_TILES = 1000
@@ -20,6 +21,14 @@ _IN_TILES = 1000
 def limit_of(model: BaseEstimator) -> int | None:
     """Return the limit of steps of an estimator."""
     return None if model.max_iter == -1 else model.max_iter
+
+
+def few_in_kernel(X: Any, kernel: Kernel) -> FewValues | None:
+    """Return values of few samples for a compiled call, of a kernel that is surely definite."""
+    if X.shape[0] > FEW_IN_PAIRS or sparse.issparse(X) or not kernel.is_definite:
+        return None
+    # What all values have in common is part of |w|^2, as sums of dual variables are prescribed.
+    return few_values(X, kernel, 0.0, free=False)
 
 
 def samples_in_kernel(

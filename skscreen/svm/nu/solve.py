@@ -9,6 +9,7 @@ of one or two groups of samples. What the kinds differ in is in the file of each
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,7 @@ from skscreen.svm.certificate import Box, Sums
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import STEPS_A_SAMPLE
+from skscreen.svm.solvers.kernel.few import FewValues, solve_few
 from skscreen.svm.solvers.kernel.solve import Start, solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
@@ -75,20 +77,36 @@ class NuSolution(SampleSolution):
 class NuSolver:
     """Solves for one nu after the other; starts are on the line of the last two solutions.
 
-    Losses of `samples`; `totals` are the sums at nu = 1, `group` (n,) as of a `Box`. With `lengths`
-    (n,), squared ones, thresholds are lengths / 2 times the sum: the smallest sphere around
-    samples, whose gap is relative to P itself, which is positive and the same wherever the origin.
+    Losses of the samples that `make` returns, with signs y (n,); few of them, with values, are
+    solved in one compiled call, which needs no more. `totals` are the sums at nu = 1, `group` (n,)
+    as of a `Box`. With `lengths` (n,), squared ones, thresholds are lengths / 2 times the sum: the
+    smallest sphere around samples, whose gap is relative to P itself, which is positive and the
+    same wherever the origin.
     """
 
-    samples: LinearSamples | KernelSamples
+    make: Callable[[], LinearSamples | KernelSamples]
+    y: np.ndarray
     losses: SampleLosses
     totals: np.ndarray
     group: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
     lengths: np.ndarray | None = None
     max_iter: int | None = None
+    few: FewValues | None = None
     _known: tuple[NuSolution, ...] = ()
     # The least errors that scores of solutions had, a mean.
     _fresh: float = np.inf
+
+    @cached_property
+    def samples(self) -> LinearSamples | KernelSamples:
+        """Rows, or kernel values."""
+        return self.make()
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Lengths of the samples, (n,)."""
+        if self.few is None:
+            return self.samples.norms
+        return np.tile(self.few.sizes, self.y.size // self.few.sizes.size)
 
     @cached_property
     def _is_large(self) -> bool:
@@ -114,9 +132,9 @@ class NuSolver:
     def solve(self, nu: float, tol: float) -> NuSolution:
         """Solve for one nu; the solution is what the next one starts from."""
         began, (losses, sums) = time.perf_counter(), self.at(nu)
-        box = Box.of(losses, self.samples.y, True, sums)
+        box = Box.of(losses, self.y, True, sums)
         start, wanted, spent, progress = self._start(box), float(tol), 0, []
-        with blas_threads_for(self.samples.width):
+        with blas_threads_for(0.0 if self.few is not None else self.samples.width):
             for _ in range(4):
                 left = None if self.max_iter is None else max(self.max_iter - spent, 0)
                 before = time.perf_counter() - began
@@ -144,15 +162,35 @@ class NuSolver:
 
     def without_weights(self, nu: float) -> NuSolution:
         """Return w = 0 for samples that stand twice, both with the same dual variables."""
-        n, caps = self.samples.n, self.losses.caps
+        n, caps = self.y.size, self.losses.caps
         alpha = caps * float(self.at(nu)[1].totals[0]) / self.capacities[0]
         return NuSolution(
             alpha, np.zeros(n), None, Certificate(0.0, 0.0, 0.0), 0, True, 0.0,
             b=np.zeros(self.totals.size), nu=nu,
         )  # fmt: skip
 
+    def _of_few(self, box: Box, start: Start | None, tol: float, limit: int) -> SampleSolution:
+        """Return what one compiled call finds."""
+        few: Any = self.few
+        y = self.y
+        beta = np.zeros(y.size) if start is None else y * start.alpha
+        found = solve_few(few, box, y.size > few.sizes.size, beta, tol, limit)
+        box.check_length(float(beta @ found.f), beta, self.norms)
+        certificate = Certificate(found.primal, found.primal - found.gap, found.gap)
+        return SampleSolution(
+            alpha=np.abs(beta), margins=y * found.f, w=None, certificate=certificate,
+            n_iter=found.n_iter, converged=found.gap <= tol * found.primal, seconds=0.0,
+            b=np.array(found.b) if self.group.size else found.b[0], errors=found.errors,
+        )  # fmt: skip
+
     def _solved(self, losses, sums, start: Start | None, tol, limit) -> SampleSolution:
-        limits = {} if limit is None else {"max_iter": limit}
+        limits, n = {} if limit is None else {"max_iter": limit}, self.y.size
+        if self.few is not None:
+            box = Box.of(losses, self.y, True, sums)
+            found = self._of_few(box, start, tol, STEPS_A_SAMPLE * n if limit is None else limit)
+            if found.converged or limit is not None:
+                return found
+            start = Start(found.alpha)
         if isinstance(self.samples, LinearSamples):
             begin = None if start is None else start.alpha
             return solve_linear(
@@ -160,7 +198,6 @@ class NuSolver:
                 tol=tol, screening=False, **limits,
             )  # fmt: skip
         if limit is None:
-            n = self.samples.n
             limits = {"max_iter": int(min(STEPS_A_SAMPLE * n, _MOST_WORK / n))}
         found = solve_kernel(
             self.samples,
@@ -184,7 +221,7 @@ class NuSolver:
         """
         if not self._known:
             return None
-        last, y = self._known[-1], self.samples.y
+        last, y = self._known[-1], self.y
         alpha, margins = last.alpha, last.margins
         if len(self._known) > 1:
             first = self._known[0]
@@ -196,7 +233,7 @@ class NuSolver:
         wanted = np.clip(alpha, 0.0, self.losses.caps)
         held = (last.alpha == 0.0) | (last.alpha == self.losses.caps)
         wanted[held] = last.alpha[held]
-        if isinstance(self.samples, LinearSamples):
+        if self.few is None and isinstance(self.samples, LinearSamples):
             return Start(wanted)
         wanted = y * box.filled(y * wanted, box.target - y * margins)
         errors = _errors(last)

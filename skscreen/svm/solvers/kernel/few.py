@@ -135,7 +135,10 @@ def class_values(kernel: Kernel, X: Any, free: bool) -> tuple[np.ndarray, np.nda
 def solve_few(
     values: FewValues, box: Any, twice: bool, beta: np.ndarray, tol: float, limit: int
 ) -> FewFound:
-    """Improve beta (n,), or (2 n,) of samples that stand twice, in so many steps."""
+    """Improve beta (n,), or (2 n,) of samples that stand twice, in so many steps.
+
+    A start has the prescribed sums, or is zero.
+    """
     f, errors = np.empty((2, beta.size))
     *found, steps = loops.solve_few(values, box, twice, (tol, limit), beta, f, errors)
     first, second, gap, primal = found

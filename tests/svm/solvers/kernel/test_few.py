@@ -80,7 +80,7 @@ def test_sums_of_two_groups_are_kept():
     sums = np.array([0.15 * n, -0.15 * n])
     empty = np.zeros(n)
     box = Box(empty, np.minimum(y, 0.0), np.maximum(y, 0.0), True, np.empty(0), sums, group)
-    beta = box.filled(empty, empty)
+    beta = np.zeros(n)
     found = solve_few(values, box, False, beta, 1e-8, 100_000)
     assert found.gap <= 1e-8 * found.primal
     assert_allclose(box.sums_of(beta), sums, rtol=1e-12)
