@@ -223,7 +223,9 @@ class FewSolver {
     const double part = n <= 300 ? MORE_DIGITS : 1.0;
     View found{};
     double least = INF, dual = -INF;
-    int slow = 0;
+    // Where sums are prescribed intercepts are what users ask for: all samples between their bounds
+    // have them to the last digit after another of Newton's steps.
+    int passes = limits.tol <= PRECISE && n <= FEW && box.sum(0) != 0.0, slow = 0;
     int64_t steps = 0;
     if (is_zero()) fill();
     std::vector<double> losses(n);
@@ -242,8 +244,9 @@ class FewSolver {
         slow = fast ? 0 : slow + 1;
         least = std::min(least, found.gap);
         dual = std::max(dual, now);
-        if (found.gap <= enough * found.primal || slow == STALLED || steps >= limits.steps ||
-            turn >= TURNS || vanishes())
+        const bool done = found.gap <= enough * found.primal;
+        if ((done && --passes < 0) || slow == STALLED || steps >= limits.steps || turn >= TURNS ||
+            vanishes())
           break;
         std::copy_n(beta.data, n, point_.data);
         std::fill(slopes_.data + n, slopes_.data + K.width, 0.0);
@@ -263,6 +266,9 @@ class FewSolver {
   // Share of the tolerance that steps may leave, by slopes with rounding errors; what they leave
   // before Newton's method has its turn; digits beyond the tolerance.
   static constexpr double SHARE = 0.8, DIGITS = 1e-4, MORE_DIGITS = 1e-4;
+  // Tolerance from which on intercepts have all digits, and the most samples of such a problem.
+  static constexpr double PRECISE = 1e-4;
+  static constexpr int64_t FEW = 1000;
   // A turn is slow if it leaves more than a share of the gap, and raises the dual value by less
   // than a share of it; so many slow ones, or turns, are the end.
   static constexpr double SLOW = 0.7, RISEN = 0.01;
