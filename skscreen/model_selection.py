@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.pipeline import Pipeline
 
 from skscreen.core.checks import Folds
@@ -101,7 +101,9 @@ def cross_val_predict_sequences(
     return out
 
 
-def _splits(cv, n: int, groups) -> list[tuple[np.ndarray, np.ndarray]]:
+def _splits(
+    cv: BaseCrossValidator, n: int, groups: ArrayLike | None
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the splits of n sequences, whose labels are not classes."""
     try:
         return list(cv.split(np.zeros(n), None, groups))
@@ -111,7 +113,10 @@ def _splits(cv, n: int, groups) -> list[tuple[np.ndarray, np.ndarray]]:
         ) from error
 
 
-def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list:
+def _predict_fold(
+    estimator: BaseEstimator, X: list, y: list, train: np.ndarray, test: np.ndarray, method: str,
+    params: dict, classes: np.ndarray,
+) -> list:  # fmt: skip
     """Fit to some sequences and predict others."""
     n = len(X)
     params = {name: safe_indexing(value, train) if _has_length(value, n) else value
@@ -128,12 +133,12 @@ def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list
     return out
 
 
-def _method(model, name: str):
+def _method(model: BaseEstimator, name: str):
     """Return a method of a model, or of the last step of a pipeline after the others."""
     if hasattr(model, name) or not isinstance(model, Pipeline):
         return getattr(model, name)
     return lambda X: getattr(model[-1], name)(model[:-1].transform(X))
 
 
-def _has_length(value, n: int) -> bool:
+def _has_length(value: object, n: int) -> bool:
     return not isinstance(value, (str, dict)) and hasattr(value, "__len__") and len(value) == n

@@ -24,7 +24,7 @@ from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)
 
@@ -62,7 +62,7 @@ def build(X, items, gamma, diagonal):
 def solve(problem, lam, options=None):
     """Last solution of an approach to one lambda."""
     with time_limit(5):
-        steps = list(PathSolver(problem).approach(lam, options or Options()))
+        steps = list(PathSolver(problem).approach(lam, options or Settings()))
     return steps[-1][1]
 
 
@@ -101,7 +101,7 @@ def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fract
     lam = fraction * unit_of_lam(problem)
     objectives = []
     for screening in (False, True):
-        options = Options(PaperScreening(tuple(BOUNDS), rule), screening, screen_every=3)
+        options = Settings(PaperScreening(tuple(BOUNDS), rule), screening, screen_every=3)
         solution = solve(problem, lam, options)
         objectives.append(solution.certificate.primal)
     assert abs(objectives[0] - objectives[1]) <= 1e-6 * objectives[0]
@@ -116,7 +116,7 @@ def test_on_wild_data_the_solver_ends_and_tells_how_far_it_got(data, gamma, diag
     explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
     problem = build(X, triplets_from_array(triplets), gamma, diagonal)
     lam = fraction * unit_of_lam(problem)
-    solution = solve(problem, lam, Options(max_iter=300))
+    solution = solve(problem, lam, Settings(max_iter=300))
     certificate = solution.certificate
     assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
     assert certificate.gap >= 0.0
@@ -150,7 +150,7 @@ def test_no_decision_contradicts_a_certified_solution(
     best = optimum(explicit, lam)
     # A reference as loose as asked for, at another lambda, with dual variables of its own.
     proximal = None if gamma else Proximal(0.05, np.ones(len(triplets)))
-    options = Options(tol=tol, screening=False, max_iter=1000)
+    options = Settings(tol=tol, screening=False, max_iter=1000)
     solution = solve(problem, reference_lam, options)
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():
@@ -184,7 +184,7 @@ def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
     lam = ratio * reference_lam
     best = optimum(explicit, lam)
     proximal = None if gamma else Proximal(0.05, np.ones(m))
-    solution = solve(problem, reference_lam, Options(max_iter=300))
+    solution = solve(problem, reference_lam, Settings(max_iter=300))
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():
         ball = bound(evaluation, lam, reference_lam)

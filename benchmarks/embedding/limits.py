@@ -12,7 +12,7 @@ from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
 from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.auto import random_start
-from skscreen.embedding.solvers.solve import solve
+from skscreen.embedding.solvers.solve import solve_embedding
 from skscreen.embedding.solvers.svrg import svrg_sbb
 
 
@@ -86,7 +86,7 @@ def starts(bench) -> dict:
             answers = np.random.default_rng(seed).permutation(train).astype(np.int32)
             problem = EmbeddingProblem(answers, None, n, loss_of(loss, p), 0.003)
             for solver, objectives in found.items():
-                objectives.append(solve(problem, p, solver, Settings(), seed).objective)
+                objectives.append(solve_embedding(problem, p, solver, Settings(), seed).objective)
         best = min(min(objectives) for objectives in found.values())
         rates = [np.mean(np.array(values) <= 1.02 * best) for values in found.values()]
         rows.append((f"n={n}, p={p}", loss, *(f"{rate:.2f}" for rate in rates)))

@@ -91,7 +91,7 @@ def make_triplets(
         gains = gain(rows)
         right = np.where(gains == 0.0, rng.uniform(size=len(rows)) < 0.5, gains > 0.0)
     else:
-        rows, right = _drawn(draw, gain, n_triplets)
+        rows, right = _drawn(draw, gain, int(n_triplets))
     if noise_model == "flips":
         right ^= rng.uniform(size=len(rows)) < noise
     if lapse > 0.0:
@@ -101,7 +101,7 @@ def make_triplets(
     return rows if responses is None else (rows, responses)
 
 
-def _check_points(X, metric) -> np.ndarray:
+def _check_points(X: ArrayLike, metric: str) -> np.ndarray:
     if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
     X = check_samples(X, dtype=np.float64, ensure_min_samples=3)
@@ -118,7 +118,7 @@ def _check_points(X, metric) -> np.ndarray:
     return X
 
 
-def _check_noise(metric, noise, noise_model, lapse) -> None:
+def _check_noise(metric: str, noise: float, noise_model: str, lapse: float) -> None:
     if not isinstance(noise_model, str) or noise_model not in _NOISE_MODELS:
         raise ValueError(f"noise_model must be one of {_NOISE_MODELS}, got {noise_model!r}.")
     largest = 1.0 if noise_model == "flips" else SQUARABLE
@@ -129,7 +129,9 @@ def _check_noise(metric, noise, noise_model, lapse) -> None:
         raise ValueError("noise_model must not be 'points' with metric='precomputed'.")
 
 
-def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
+def _questions(
+    n: int, queries: ArrayLike | None, landmarks: ArrayLike | None, rng: np.random.RandomState
+) -> tuple[Callable, Callable]:
     """Return what makes all questions once, and what draws a number of them."""
     if queries is not None:
         if landmarks is not None:
@@ -140,7 +142,7 @@ def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
         return lambda: _all_questions(n, np.arange(n)), lambda size: _three_objects(n, size, rng)
     chosen = _check_landmarks(landmarks, n, rng)
 
-    def draw(size):
+    def draw(size: int):
         i = rng.randint(n, size=size)
         j, k = chosen[_two_places(len(chosen), size, rng)]
         # An object is not its own landmark.
@@ -153,7 +155,7 @@ def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
     return lambda: _all_questions(n, chosen), draw
 
 
-def _check_queries(queries, n) -> np.ndarray:
+def _check_queries(queries: ArrayLike, n: int) -> np.ndarray:
     rows = check_samples(queries, "queries", dtype="numeric")
     if rows.shape[1] != 3 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"queries must have three columns of objects, 0 to {n - 1}.")
@@ -163,7 +165,7 @@ def _check_queries(queries, n) -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _check_landmarks(landmarks, n, rng) -> np.ndarray:
+def _check_landmarks(landmarks: ArrayLike, n: int, rng: np.random.RandomState) -> np.ndarray:
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
         if not 2 <= int(landmarks) <= n:
             raise ValueError(f"landmarks must be from 2 to {n}, got {landmarks}.")
@@ -177,7 +179,7 @@ def _check_landmarks(landmarks, n, rng) -> np.ndarray:
     return chosen.astype(np.int64)
 
 
-def _all_questions(n, chosen) -> np.ndarray:
+def _all_questions(n: int, chosen: np.ndarray) -> np.ndarray:
     """Every object with every pair of others among the chosen ones."""
     size = len(chosen)
     total = n * size * (size - 1) // 2
@@ -186,8 +188,8 @@ def _all_questions(n, chosen) -> np.ndarray:
     rows = np.empty((n, len(j), 3), dtype=np.int64)
     rows[:, :, 0] = np.arange(n)[:, None]
     rows[:, :, 1], rows[:, :, 2] = chosen[j], chosen[k]
-    rows = rows.reshape(-1, 3)
-    return rows[(rows[:, 0] != rows[:, 1]) & (rows[:, 0] != rows[:, 2])]
+    i, j, k = (rows[:, :, column].ravel() for column in range(3))
+    return rows.reshape(-1, 3)[(i != j) & (i != k)]
 
 
 def _check_memory(count: int, what: str) -> None:
@@ -195,7 +197,9 @@ def _check_memory(count: int, what: str) -> None:
     check_memory(100 * count, what, "Use a smaller n_triplets.")
 
 
-def _drawn(draw, gain, size) -> tuple[np.ndarray, np.ndarray]:
+def _drawn(
+    draw: Callable[[int], np.ndarray], gain: Callable[[np.ndarray], np.ndarray], size: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw questions, and others in place of those that are ties."""
     rows, right = np.empty((size, 3), dtype=np.int64), np.empty(size, dtype=bool)
     missing = np.arange(size)
@@ -210,10 +214,12 @@ def _drawn(draw, gain, size) -> tuple[np.ndarray, np.ndarray]:
     raise ValueError("X has nothing to compare: nearly all of its distances are equal.")
 
 
-def _gain(X, metric, noise, noise_model, rng) -> Callable:
+def _gain(
+    X: np.ndarray, metric: str, noise: float, noise_model: str, rng: np.random.RandomState
+) -> Callable:
     """Return the function that says by how much j is nearer than k to i in each row."""
 
-    def gain(rows):
+    def gain(rows: np.ndarray):
         i, j, k = rows.T
         if metric == "precomputed":
             near, far = X[i, j], X[i, k]
@@ -228,7 +234,9 @@ def _gain(X, metric, noise, noise_model, rng) -> Callable:
     return gain
 
 
-def _square_distances(X, rows, noise, rng) -> tuple[np.ndarray, np.ndarray]:
+def _square_distances(
+    X: np.ndarray, rows: np.ndarray, noise: float, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
     """Distances of near and far pairs, by blocks: the points of all rows are a multiple of X."""
     near, far = np.empty((2, len(rows)))
     for part in gen_batches(len(rows), max(2**18 // X.shape[1], 1)):
@@ -240,13 +248,13 @@ def _square_distances(X, rows, noise, rng) -> tuple[np.ndarray, np.ndarray]:
     return near, far
 
 
-def _two_places(n, size, rng):
+def _two_places(n: int, size: int, rng: np.random.RandomState):
     """Two different numbers below n each, uniformly."""
     j = rng.randint(n, size=size)
     return np.stack([j, (j + rng.randint(1, n, size=size)) % n])
 
 
-def _three_objects(n, size, rng):
+def _three_objects(n: int, size: int, rng: np.random.RandomState):
     """Three different objects in each row, uniformly."""
     i, j = _two_places(n, size, rng)
     # Skip i and j: numbers from the smaller one on move by one, from the larger one on by two.

@@ -5,6 +5,8 @@ Where the solver and the bounds hand margins on, here they hand on the point at 
 compute them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
@@ -29,6 +31,7 @@ from skscreen.metric_learning.screening.active import (
     decide_items,
     keep_undecided,
 )
+from skscreen.metric_learning.screening.ball import Ball
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,10 @@ class PartitionedComparisons:
 
 
 @decide_items.register
-def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, hook):
+def _(
+    geometry: PartitionedComparisons, objective: Objective, balls: Sequence[Ball],
+    codes: np.ndarray | None, hook: Hook | None,
+):  # fmt: skip
     """Decide on the workers; `codes`, a number for every item, would have to come to the driver."""
     decisions = geometry.parts.then(
         rtlm_decide, balls, hook, objective.loss, objective.domain, objective.lam

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.checks import MatrixLike, refuse_masked
+from skscreen.core.checks import Matrix, MatrixLike, refuse_masked
 from skscreen.core.sklearn_private import Interval, LinearClassifierMixin, StrOptions, fit_context
 from skscreen.distributed.linear_fit import problems_of, solve_rows, start_of
 from skscreen.distributed.parts import QUIET, connected
@@ -276,7 +276,10 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             setattr(model, name, getattr(self, name))
         return model
 
-    def _by_blocks(self, method: str, X, meta: np.ndarray, *, chunks=None, **shape) -> da.Array:
+    def _by_blocks(
+        self, method: str, X: da.Array | MatrixLike, meta: np.ndarray, *,
+        chunks: tuple | None = None, **shape,
+    ) -> da.Array:  # fmt: skip
         names = column_names(X)
         if names is not None and hasattr(self, "feature_names_in_"):
             if list(names) != list(self.feature_names_in_):
@@ -291,32 +294,32 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             )
         if chunks is not None:
             shape["chunks"] = (X.chunks[0], chunks)
-        return X.map_blocks(
-            _of_block, self._in_memory(), method, meta=meta, dtype=meta.dtype, **shape
+        return da.map_blocks(
+            _of_block, X, self._in_memory(), method, meta=meta, dtype=meta.dtype, **shape
         )
 
 
-def _of_block(rows, model, method: str) -> np.ndarray:
+def _of_block(rows: Matrix, model: DistributedLinearSVC, method: str) -> np.ndarray:
     """Return the predictions for a block, which may have no rows."""
     if rows.shape[0]:
         return getattr(model, method)(rows)
     return getattr(model, method)(np.zeros((1, rows.shape[1])))[:0]
 
 
-def _here(values):
+def _here(values: Any):
     return values.compute() if is_collection(values) else values
 
 
-def _in_chunks(name: str, values, chunks) -> da.Array:
+def _in_chunks(name: str, values: da.Array | ArrayLike, chunks: tuple) -> da.Array:
     """Return labels or weights as a dask array of these chunks."""
-    values = as_vector(name, values)
-    if isinstance(values, da.Array) and np.isnan(values.shape[0]):
-        values = values.persist().compute_chunk_sizes()
-    if values.shape != (sum(chunks[0]),):
-        raise ValueError(f"{name} must have shape ({sum(chunks[0])},), got {values.shape}.")
-    if not isinstance(values, da.Array):
-        return da.from_array(values, chunks=chunks)
-    return values.rechunk(chunks)
+    found = as_vector(name, values)
+    if isinstance(found, da.Array) and np.isnan(found.shape[0]):
+        found = found.persist().compute_chunk_sizes()
+    if found.shape != (sum(chunks[0]),):
+        raise ValueError(f"{name} must have shape ({sum(chunks[0])},), got {found.shape}.")
+    if not isinstance(found, da.Array):
+        return da.from_array(found, chunks=chunks)
+    return found.rechunk(chunks)
 
 
 def _weights_of(values: ArrayLike, block_info: Any = None) -> np.ndarray:

@@ -1,5 +1,7 @@
 """How linear classifiers are fitted to rows on workers: start, passes, what is set."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
@@ -108,7 +110,9 @@ def attributes(W: np.ndarray, problems: Problems) -> tuple[np.ndarray, np.ndarra
     return W[:, :-1].copy(), problems.scale * W[:, -1]
 
 
-def _set(model, found: Incumbent, problems: Problems, n_passes: int, history: list) -> None:
+def _set(
+    model: BaseEstimator, found: Incumbent, problems: Problems, n_passes: int, history: list
+) -> None:
     model.coef_, model.intercept_ = attributes(found.W, problems)
     model.objective_ = one_or_all(found.primal.copy())
     model.dual_gap_, model.n_iter_ = float(found.gap.max()), n_passes

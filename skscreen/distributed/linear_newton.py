@@ -12,6 +12,8 @@ both sums of non-negative terms. The squared hinge is solved by Newton's method 
 root of the slope along it. The papers are those of `DistributedLinearSVC`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
@@ -75,7 +77,7 @@ class Newton:
     """All problems on their way from W (n, D), to relative gaps of `tol`."""
 
     def __init__(
-        self, rows: "LocalRows | ClusterRows", problems: Problems, W: np.ndarray, tol: float
+        self, rows: LocalRows | ClusterRows, problems: Problems, W: np.ndarray, tol: float
     ):
         self._rows, self._problems, self._tol = rows, problems, tol
         n = problems.Cs.size
@@ -131,7 +133,7 @@ class Newton:
             self._go_on(columns, W, points, taken, moves)
         return any(better) or bool(fell.any())
 
-    def _improve(self, columns: np.ndarray, point: "_Point") -> bool:
+    def _improve(self, columns: np.ndarray, point: _Point) -> bool:
         """Keep points with a smaller gap than the best so far; return whether there is one."""
         best = self.best
         better = point.gap < (best.primal - best.dual)[columns]
@@ -140,7 +142,9 @@ class Newton:
         best.primal[own], best.dual[own] = point.primal[better], (point.primal - point.gap)[better]
         return bool(better.any())
 
-    def _judge(self, columns, W, slopes) -> tuple[np.ndarray, np.ndarray]:
+    def _judge(
+        self, columns: np.ndarray, W: np.ndarray, slopes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return which steps (n,) are taken, and the lengths to try of those that are too long."""
         # `slopes` (n, lengths) are those of the losses along W - start. The slope of the objective
         # is piecewise linear and ascending: its root is between lengths where it is known.
@@ -160,7 +164,10 @@ class Newton:
             lengths[p] = LENGTHS[k - 1] + share * (LENGTHS[k] - LENGTHS[k - 1])
         return taken, lengths
 
-    def _go_on(self, columns, W, points, taken, moves) -> None:
+    def _go_on(
+        self, columns: np.ndarray, W: np.ndarray, points: list[_Point], taken: np.ndarray,
+        moves: np.ndarray,
+    ) -> None:  # fmt: skip
         """Take the trial points that were accepted, and compute steps from there."""
         chosen = columns[taken]
         own = [(p, vars(points[-1 if moves[p] else 0])) for p in np.flatnonzero(taken)]
@@ -186,7 +193,9 @@ class Newton:
         self._objective[slow] = np.inf
         self._step[slow] = 0.0
 
-    def _conjugate_gradients(self, columns, point, taken, moves) -> np.ndarray:
+    def _conjugate_gradients(
+        self, columns: np.ndarray, point: _Point, taken: np.ndarray, moves: np.ndarray
+    ) -> np.ndarray:
         """Return steps of accepted points: (I + H) step = -gradient, scaled by the diagonal."""
         C = self._problems.Cs[columns, None]
         residual = np.zeros((columns.size, self._problems.width))
@@ -230,7 +239,7 @@ class _Point:
     slack: np.ndarray  # (n,) part of the gap that the smoothing is the reason for
 
     @classmethod
-    def of(cls, W: np.ndarray, C: np.ndarray, sums: Sums) -> "_Point":
+    def of(cls, W: np.ndarray, C: np.ndarray, sums: Sums) -> _Point:
         """Return problems whose sums over rows are these."""
         gradient, half = W - C[:, None] * sums.gradient, 0.5 * _dots(W, W)
         gap = 0.5 * _dots(gradient, gradient) + C * sums.slack

@@ -19,6 +19,8 @@ into arrays that are there already: workers of Dask give freed memory back at on
 arrays for every few rows would take longer than the sums.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -131,7 +133,10 @@ def _begin(n: int, shape: tuple[int, int], task: PassRequest, k: int, last: Kept
     return Kept(base, np.empty(size), before, np.empty(n, np.float32), np.empty(shape))
 
 
-def _add_curvature(rows, part: tuple[int, int], second, scale: float, room, out) -> None:
+def _add_curvature(
+    rows: object, part: tuple[int, int], second: np.ndarray, scale: float,
+    room: tuple[np.ndarray, np.ndarray] | None, out: np.ndarray,
+) -> None:  # fmt: skip
     """Add sum_i second_i (x_i, B)(x_i, B)' over rows first, ..., stop - 1, or its diagonal (D,)."""
     if out.ndim == 1:
         loops.add_squares(rows, scale, second, out)

@@ -170,7 +170,7 @@ def as_vector(name: str, values: da.Array | ArrayLike) -> da.Array | np.ndarray:
     return values
 
 
-def _beside(name: str, client, values: da.Array | np.ndarray, sizes) -> Parts:
+def _beside(name: str, client: Client, values: da.Array | np.ndarray, sizes: list[int]) -> Parts:
     """Return labels or weights in blocks of these sizes."""
     known = not np.isnan(values.shape[0])
     if known and values.shape[0] != sum(sizes):
@@ -208,7 +208,7 @@ def _check_totals(totals: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
+def _weighted(blocks: Parts, classes: np.ndarray, class_weight: Mapping | str | None) -> Parts:
     """Return blocks whose weights are multiplied by those of their classes."""
     if class_weight is None:
         return blocks

@@ -16,7 +16,7 @@ from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.checks import TableLike
+from skscreen.core.checks import MatrixLike, TableLike
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import HasMethods, fit_context, safe_indexing
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -210,19 +210,22 @@ class ScreenedRTLMCV(ScreenedRTLM):
             size = checked.shape[1] ** (1 if self.diagonal else 2)
             what = f"Starts for the refit from {grid.size:,} values of lambda"
             check_memory(8.0 * size * grid.size, what, "Use fewer values.")
-        X, y, splits = split(self.cv, X, y, codes, groups)
+        X, labels, splits = split(self.cv, X, y, codes, groups)
         # Unlabelled samples are neither learned from nor scored.
         splits = [tuple(part[codes[part] >= 0] for part in parts) for parts in splits]
         with Tasks(self, len(splits), "fold") as tasks:
-            start = self._search(X, y, splits, grid, counts, tasks)
-            self._refit(checked, y, grid, start)
+            start = self._search(X, labels, splits, grid, counts, tasks)
+            self._refit(checked, labels, grid, start)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
         check_refit(self)
         return super().__sklearn_is_fitted__()
 
-    def _search(self, X, y, splits: list, grid, counts: list, tasks: Tasks) -> dict | None:
+    def _search(
+        self, X: MatrixLike, y: np.ndarray, splits: list, grid: np.ndarray, counts: list,
+        tasks: Tasks,
+    ) -> dict | None:  # fmt: skip
         """Choose lambda and the number of neighbours; return a start for the refit."""
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)
@@ -244,7 +247,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self.best_n_neighbors_, self.best_lam_ = counts[k], float(grid[best])
         return start
 
-    def _refit(self, X, y, grid: np.ndarray, start: dict | None) -> None:
+    def _refit(self, X: np.ndarray, y: np.ndarray, grid: np.ndarray, start: dict | None) -> None:
         """Set the absolute grid, and learn from all samples."""
         chosen = {"lam": self.best_lam_, "n_neighbors": self.best_n_neighbors_}
         chosen["relative_lam"] = self._is_relative
@@ -297,7 +300,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         return list(self.n_neighbors)
 
 
-def _grid(lams) -> np.ndarray:
+def _grid(lams: int | ArrayLike) -> np.ndarray:
     """Return the values of lambda, descending; fractions of lambda_max for a number of values."""
     if isinstance(lams, Integral):
         return np.geomspace(0.3, 1e-3, int(lams))
@@ -306,7 +309,7 @@ def _grid(lams) -> np.ndarray:
 
 def _solve_fold(
     model: ScreenedRTLM, classifier: BaseEstimator, counts: list[int | None], lams: np.ndarray,
-    samples, training, weights, validation,
+    samples: MatrixLike, training: tuple, weights: None, validation: np.ndarray,
 ) -> Iterator[FoldResult]:  # fmt: skip
     """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
     rows, y = training

@@ -22,13 +22,13 @@ class MahalanobisDistance:
 
     components: np.ndarray
 
-    def __call__(self, u, v, squared: bool = False) -> float:
+    def __call__(self, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
         """Return the distance of two vectors of shape (d,) or (1, d), or its square."""
         difference = self.components @ (self._vector("u", u) - self._vector("v", v))
         square = float(difference @ difference)
         return square if squared else square**0.5
 
-    def _vector(self, name: str, values) -> np.ndarray:
+    def _vector(self, name: str, values: ArrayLike) -> np.ndarray:
         # Differences of small or unsigned integers would wrap around.
         values, d = np.asarray(values, dtype=np.float64), self.components.shape[1]
         if values.shape not in ((d,), (1, d)):

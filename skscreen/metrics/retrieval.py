@@ -268,7 +268,7 @@ def _in_range(Z: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return Z - centre, items - centre
 
 
-def _nearest(Z, items, own, k: int) -> np.ndarray:
+def _nearest(Z: np.ndarray, items: np.ndarray, own: np.ndarray | None, k: int) -> np.ndarray:
     """Places of the k items nearest to each query (n, k), in order; `own`: those of the queries."""
     # Distances by products decide which items may be among them, within twice their rounding
     # errors; the order is that of distances from differences, which keep their digits where groups

@@ -11,6 +11,8 @@ A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster 
 SVMs. arXiv:0909.1334. Section 2, equation (4).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -92,7 +94,7 @@ def ls_bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
         whole, height = whole + share * change, height + share * (offset - height)
 
 
-def _first(risk: Cuts, start):
+def _first(risk: Cuts, start: np.ndarray | None):
     w = np.zeros(risk.n_weights) if start is None else start
     return _evaluate(risk, 0, w, risk.floor)
 

@@ -372,7 +372,7 @@ def _solver(model: PragamSVC) -> Solver:
     return Solver(_name(model), lipschitz, model.restart, batch_size, model.projection, seed)
 
 
-def _keys(model: PragamSVC, X, problems: OneVsRest) -> list[str]:
+def _keys(model: PragamSVC, X: Matrix, problems: OneVsRest) -> list[str]:
     """Return the names of the problems in a store."""
     content = content_key(X), problems.labels.weights, model.fit_intercept, "PragamSVC"
     return [content_key(*content, problems.signs(k)) for k in range(problems.n_problems)]

@@ -23,6 +23,8 @@ Y. Nesterov (2005). Excessive gap technique in nonsmooth convex minimization. SI
 Optimization 16.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -174,7 +176,9 @@ def _leg(risk: Risk, start: _Dual, step_size: _StepSize, k: int) -> Iterator[tup
         mu *= 1.0 - tau
 
 
-def _iterate(risk, iteration, w, g, dual: _Dual, promise: float) -> Iterate:
+def _iterate(
+    risk: Risk, iteration: int, w: np.ndarray, g: np.ndarray, dual: _Dual, promise: float
+) -> Iterate:
     value, b = risk.value(g)
     primal = 0.5 * risk.lam * float(w @ w) + value
     return Iterate(iteration, w, b, primal, dual.value, dual.a, promise)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -222,7 +222,7 @@ class MarginalsMixin(ChainClassifier):
         expectations(U, E, starts, nodes, np.zeros(E.shape), log_sums, np.ones(n), ONE)
         return nodes, log_sums
 
-    def _codes(self, y, lengths: np.ndarray) -> list[np.ndarray]:
+    def _codes(self, y: Iterable[ArrayLike], lengths: np.ndarray) -> list[np.ndarray]:
         """Return places in `classes_` of the labels of each sequence, -1 for None."""
         places = {label: k for k, label in enumerate(self.classes_.tolist())}
         parts = as_sequences(y, "y")
@@ -354,7 +354,9 @@ def keep_weights(model: LinearChain, chains: Chains, w: np.ndarray) -> None:
     model.transition_ = E.copy()
 
 
-def _class_costs(class_weight, classes, codes, weights) -> np.ndarray:
+def _class_costs(
+    class_weight: Mapping | str | None, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Return what a wrong label costs where each class is the true one."""
     if class_weight is None:
         return np.ones(classes.size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,7 +103,7 @@ def spans_of(tags: np.ndarray, scheme: str | None, name: str) -> set[tuple[str, 
     return _lenient(read) if scheme is None else _strict(read, *_TABLES[scheme])
 
 
-def _read(tag, scheme: str | None, name: str) -> tuple[str, str]:
+def _read(tag: Any, scheme: str | None, name: str) -> tuple[str, str]:
     """Return prefix and type of a tag; a tag without a type has the type '_'."""
     allowed = set("OBIES") if scheme is None else _PREFIXES[scheme]
     prefix = tag[:1] if isinstance(tag, str) else ""
@@ -134,7 +135,9 @@ def _lenient(tags: list[tuple[str, str]]) -> set[tuple[str, int, int]]:
     return spans
 
 
-def _strict(tags, begins: set, goes_on: set, ends: set) -> set[tuple[str, int, int]]:
+def _strict(
+    tags: list[tuple[str, str]], begins: set, goes_on: set, ends: set
+) -> set[tuple[str, int, int]]:
     """Return the spans that are written as the scheme demands."""
     tags = [*tags, ("O", "_")]
     spans, t, before = set(), 0, ("O", "_")

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.core.checks import is_frame, is_sparse
+from skscreen.core.checks import Matrix, is_frame, is_sparse
 from skscreen.core.sklearn_private import HasMethods, fit_context
 from skscreen.sequence.data import SequencesLike, as_sequences, length_of, stack, starts_of
 from skscreen.sequence.items import plain_items, rows_of
@@ -159,7 +159,7 @@ class SequenceTransformer(  # type: ignore[call-arg]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "transformer_")
 
-    def _begin(self, X, y) -> tuple:
+    def _begin(self, X: SequencesLike, y: Iterable[ArrayLike] | None) -> tuple:
         """Return all positions, the labels if there are any, and starts of sequences."""
         for name in ("transformer_", "feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
@@ -184,7 +184,7 @@ def _taken(positions: Any, transformer: BaseEstimator) -> Any:
     return positions if separator is None else plain_items(positions, separator)
 
 
-def _separator(transformer) -> str | None:
+def _separator(transformer: BaseEstimator) -> str | None:
     """Return what joins names and values of features, for a transformer that takes dicts."""
     while hasattr(transformer, "steps"):
         transformer = transformer.steps[0][1]
@@ -195,7 +195,7 @@ def _separator(transformer) -> str | None:
     ) else None  # fmt: skip
 
 
-def _split(out, starts: np.ndarray) -> list:
+def _split(out: Matrix, starts: np.ndarray) -> list:
     """Return the rows of each sequence."""
     out = sparse.csr_array(out) if is_sparse(out) else np.asarray(out)
     if not out.ndim or out.shape[0] != starts[-1]:

@@ -35,7 +35,7 @@ from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.metric_learning.parameters import Parameters, Supervision
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.problem import build
-from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.progress import Settings
 
 PAIRS = np.stack((np.arange(40), np.arange(40)[::-1]), axis=1)
 
@@ -553,14 +553,14 @@ def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges):
     solver, lam = PathSolver(problem, ranges), 2.0 * problem.lam_max
     while solver.proximal is None:
         lam *= 0.5
-        solution = solver.solve(lam, Options())
+        solution = solver.solve(lam, Settings())
         assert (solver.proximal is not None) == (solution.n_iter > 200)
     assert lam < 0.1 * problem.lam_max
     # One that only knows this solution goes on without smoothing.
     plain = PathSolver(problem, ranges)
     plain.recall(lam, solution.point.value, solution.step, solution.n_iter)
     assert plain.proximal is None
-    found, other = (one.solve(0.5 * lam, Options()) for one in (solver, plain))
+    found, other = (one.solve(0.5 * lam, Settings()) for one in (solver, plain))
     assert found.converged and other.converged and found.n_iter < other.n_iter
     assert_allclose(found.certificate.primal, other.certificate.primal, rtol=2e-6)
 

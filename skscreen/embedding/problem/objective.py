@@ -6,6 +6,8 @@ Where the answers are many for the number of objects, each distinct pair of obje
 its distance, and what the loss needs of it (a root, an exponential), are then computed once.
 """
 
+from __future__ import annotations
+
 from copy import copy
 from typing import NamedTuple
 
@@ -54,7 +56,7 @@ class EmbeddingProblem:
         """Weights of the answers, or None."""
         return self.terms.weights if self.terms.weights.size else None
 
-    def split(self, size: int) -> tuple[np.ndarray, np.ndarray | None, "EmbeddingProblem"]:
+    def split(self, size: int) -> tuple[np.ndarray, np.ndarray | None, EmbeddingProblem]:
         """Return the first `size` answers, their weights, and the problem of all the others."""
         terms, rest = self.terms, copy(self)
         answers, weights, places = terms.answers, terms.weights, terms.places
@@ -68,7 +70,7 @@ class EmbeddingProblem:
         """Strength of the ridge."""
         return self.terms.reg
 
-    def with_reg(self, reg: float) -> "EmbeddingProblem":
+    def with_reg(self, reg: float) -> EmbeddingProblem:
         """Return the problem with another ridge."""
         other = copy(self)
         other.terms = self.terms._replace(reg=float(reg))
@@ -89,7 +91,10 @@ class EmbeddingProblem:
         return evaluate(X, self.terms, self.workspace(), gradient), gradient
 
 
-def _terms(answers, weights, pairs, places, loss, reg) -> Terms:
+def _terms(
+    answers: np.ndarray, weights: np.ndarray, pairs: np.ndarray, places: np.ndarray,
+    loss: EmbeddingLoss, reg: float,
+) -> Terms:  # fmt: skip
     total = float(weights.sum() if weights.size else len(answers))
     return Terms(answers, weights, pairs, places, total, loss.code, float(loss.shape), reg)
 

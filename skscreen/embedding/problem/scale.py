@@ -1,5 +1,7 @@
 """The likelihood of a perceptual scale, a generalised linear model, and Newton's method for it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -113,11 +115,13 @@ def _slopes(link: str, z: np.ndarray) -> np.ndarray:
     return np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - log_ndtr(z))
 
 
-def _weighted_squares(design, weights: np.ndarray, reg: float) -> np.ndarray:
+def _weighted_squares(design: sparse.csr_array, weights: np.ndarray, reg: float) -> np.ndarray:
     return (design.T @ design.multiply(weights[:, None])).toarray() + reg * np.eye(design.shape[1])
 
 
-def _evaluate(design, weights, link, reg, values):
+def _evaluate(
+    design: sparse.csr_array, weights: np.ndarray, link: str, reg: float, values: np.ndarray
+):
     z = design @ values
     logs, slopes = log_distribution(link, z), _slopes(link, z)
     rise = np.maximum(z + slopes, 0.0) if link == "probit" else expit(z)

@@ -140,7 +140,9 @@ def _connected(rows: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray
     return batches == np.argmax(sizes), batches
 
 
-def _scatter(points: np.ndarray, fixed: np.ndarray, batches: np.ndarray, rng) -> None:
+def _scatter(
+    points: np.ndarray, fixed: np.ndarray, batches: np.ndarray, rng: np.random.Generator
+) -> None:
     """Put batches that nothing connects with the map anywhere in it, turned at random."""
     inside, p = np.flatnonzero(fixed), points.shape[2]
     # At once, as there may be a million objects that are in no answer.

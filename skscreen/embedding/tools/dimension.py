@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
@@ -185,7 +185,7 @@ def embedding_dimension_test(
     )
 
 
-def _checked_dimensions(dimensions) -> np.ndarray:
+def _checked_dimensions(dimensions: Iterable[int]) -> np.ndarray:
     try:
         values = [check_scalar(value, "dimensions", Integral, min_val=1) for value in dimensions]
     except (TypeError, ValueError):
@@ -217,7 +217,10 @@ def _folds(
     ]
 
 
-def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
+def _score_fold(
+    model: BaseEstimator, answers: Answers, dimensions: np.ndarray, train: np.ndarray,
+    test: np.ndarray, seed: int,
+) -> list:  # fmt: skip
     """Score each dimension on the answers of the fit and on those of the fold."""
     parts, scores = [answers[train], answers[test]], []
     for n_components in dimensions:
@@ -227,7 +230,7 @@ def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
     return scores
 
 
-def _warn_misread(model, answers: Answers, n_components: int) -> None:
+def _warn_misread(model: BaseEstimator, answers: Answers, n_components: int) -> None:
     """Warn where a map of all answers says that they are misread."""
     whole = clone(model).set_params(n_components=n_components, random_state=0)
     warn_misread(fit_unjudged(whole, answers))

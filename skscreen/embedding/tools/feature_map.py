@@ -75,7 +75,7 @@ class FeatureMap(BaseEstimator):
             return np.clip((values - self.middle_) / self.size_, -SQUARABLE, SQUARABLE)
 
     @staticmethod
-    def _check(F) -> np.ndarray:
+    def _check(F: TableLike) -> np.ndarray:
         F = check_samples(F, "F", dtype=np.float64)
         if np.abs(F).max() > SQUARABLE:
             raise ValueError(f"F must hold numbers of at most {SQUARABLE:g} in size: rescale it.")

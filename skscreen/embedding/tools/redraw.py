@@ -5,6 +5,8 @@ answers about the object, the others being where they are. The steps are those o
 proposals from the map, then random walks.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -30,7 +32,7 @@ class Response(NamedTuple):
             return cls(1.0, 0.0)
         margins = seen / size
 
-        def loss(parameters):
+        def loss(parameters: np.ndarray):
             return -float(np.mean(cls(np.exp(parameters[0]), expit(parameters[1])).log(margins)))
 
         # Slopes in units of the inverse mean margin, and shares of answers at random.
@@ -98,7 +100,7 @@ class _Sides:
         return np.add.reduceat(logs, self.first, axis=1)
 
 
-def _squares(points, rows, objects, first, second):
+def _squares(points: np.ndarray, rows: np.ndarray, objects: np.ndarray, first: int, second: int):
     """Coefficients of a squared distance in the place of an object of each row."""
     i, j = rows[:, first], rows[:, second]
     sign = (i == objects).astype(float) - (j == objects)
@@ -106,7 +108,10 @@ def _squares(points, rows, objects, first, second):
     return np.einsum("bep,bep->be", base, base), 2.0 * sign[:, None] * base, sign * sign
 
 
-def _metropolis(points, few, counts, sides: _Sides, response: Response, rng) -> np.ndarray:
+def _metropolis(
+    points: np.ndarray, few: np.ndarray, counts: np.ndarray, sides: _Sides, response: Response,
+    rng: np.random.Generator,
+) -> np.ndarray:  # fmt: skip
     """Return drawn places, of shape (n_samples, n_few, n_components)."""
     n_samples = len(points)
     middle, factor = _spread(points, counts)

@@ -11,6 +11,8 @@ A bound on one distance is an item too, with a pair of a point and itself for th
 threshold of its own: L for d_M^2 >= L, -U for d_M^2 <= U (section 6.3).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,7 +65,9 @@ class Comparisons:
         self.n_features = X.shape[1]
         self._set(padded, items, near_sizes, far_sizes)
 
-    def _set(self, X, items, near_sizes, far_sizes) -> None:
+    def _set(
+        self, X: np.ndarray, items: Items, near_sizes: np.ndarray, far_sizes: np.ndarray
+    ) -> None:
         self.X, self.items = X, items
         self.n_items, self.has_long_ranges = items.n_items, items.has_long_ranges
         self.near_sizes, self.far_sizes = near_sizes, far_sizes
@@ -72,7 +76,9 @@ class Comparisons:
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
 
-    def _like(self, X, items, near_sizes, far_sizes) -> "Comparisons":
+    def _like(
+        self, X: np.ndarray, items: Items, near_sizes: np.ndarray, far_sizes: np.ndarray
+    ) -> Comparisons:
         other = object.__new__(type(self))
         # Norms of all the data are upper bounds for any part of it.
         vars(other).update(vars(self))
@@ -150,7 +156,7 @@ class Comparisons:
 
     def restrict(
         self, start: np.ndarray, stop: np.ndarray, near_pairs: np.ndarray | None = None
-    ) -> "Comparisons":
+    ) -> Comparisons:
         """Keep ranges of far places of near pairs, see `Items.part`, and the data they need."""
         part, near_pairs, used = self.items.part(start, stop, near_pairs)
         X, named = self.X, np.zeros(len(self.X), dtype=np.bool_)
@@ -162,7 +168,7 @@ class Comparisons:
             loops.renumber_points(points, len(self.X), part.near, part.far)
         return self._like(X, part, self.near_sizes[near_pairs], self.far_sizes[used])
 
-    def sort_places(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
+    def sort_places(self, margins: PairDistances) -> tuple[Comparisons, PairDistances]:
         """Sort the far places of each block by distance; return the margins in the new order."""
         order = np.empty(self.items.n_places, np.int64)
         if not loops.sort_blocks(self.items.blocks, margins.far, order):
@@ -181,7 +187,10 @@ class Comparisons:
         """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
         return self._loss_pass(margins, loss, max(loss.width, _HINGE), *self.no_weights())
 
-    def _loss_pass(self, margins, loss, width, near_weights, place_weights) -> tuple[float, float]:
+    def _loss_pass(
+        self, margins: PairDistances, loss: SmoothedHinge, width: float, near_weights: np.ndarray,
+        place_weights: np.ndarray,
+    ) -> tuple[float, float]:  # fmt: skip
         return loops.sorted_loss_pass(
             self.items.start, self.items.stop, margins.near, margins.far, self.thresholds(loss),
             width, loss.most, self.scales(), near_weights, place_weights, SORT_FROM,
@@ -211,7 +220,10 @@ class Comparisons:
         self._proximal_pass(margins, loss, width, centre, alpha, self.no_weights())
         return alpha
 
-    def _proximal_pass(self, margins, loss, width, centre, alpha, weights):
+    def _proximal_pass(
+        self, margins: PairDistances, loss: SmoothedHinge, width: float, centre: np.ndarray,
+        alpha: np.ndarray | None, weights: tuple[np.ndarray, np.ndarray],
+    ):  # fmt: skip
         items = self.items
         return loops.proximal_pass(
             items.start, items.stop, items.base, items.rank, margins.near, margins.far,
@@ -290,13 +302,13 @@ class Comparisons:
         weights = self.items.weights
         return _constant(1.0, len(self.items.near)) if weights is None else weights
 
-    def _weigh(self, near_weights, place_weights):
+    def _weigh(self, near_weights: np.ndarray, place_weights: np.ndarray):
         """Multiply sums over items of dual variables by the weights of the items."""
         if self.items.weights is None:
             return near_weights, place_weights
         return near_weights * self.items.weights, place_weights * self.place_scales
 
-    def _far_weights(self, place_weights):
+    def _far_weights(self, place_weights: np.ndarray):
         places = self.items.places
         if places is None:
             return place_weights

@@ -1,5 +1,7 @@
 """Triplets from a graph of neighbours that was made elsewhere."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -76,7 +78,9 @@ def _edges(graph: sparse.csr_array, order: np.ndarray) -> tuple[np.ndarray, np.n
     return rows[used], columns[used]
 
 
-def _first(rows, chosen, most: int | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _first(
+    rows: np.ndarray, chosen: np.ndarray, most: int | None, n: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the first few of the chosen edges of each row, and how many they are."""
     counts = np.bincount(rows[chosen], minlength=n)
     if most is not None:

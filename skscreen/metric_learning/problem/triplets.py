@@ -1,5 +1,7 @@
 """Which pairs are compared: from class labels, or from explicit comparisons."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -130,7 +132,9 @@ def differences(X: np.ndarray, items: Items) -> tuple[np.ndarray, Items]:
     return points, replace(items, near=pairs[:n_near], far=pairs[n_near:])
 
 
-def _nearest_others(X, y, members, n_far, n_jobs) -> dict[int, np.ndarray]:
+def _nearest_others(
+    X: np.ndarray, y: np.ndarray, members: list[np.ndarray], n_far: np.ndarray, n_jobs: int | None
+) -> dict[int, np.ndarray]:
     """Pairs with the nearest samples of other classes, for the small ones of many classes."""
     # The k + m nearest samples of an anchor hold k of other classes if m are of its own.
     sizes = np.array([len(own) for own in members])
@@ -155,7 +159,9 @@ def _nearest_others(X, y, members, n_far, n_jobs) -> dict[int, np.ndarray]:
     return found
 
 
-def _nearest_of_own(X, own, anchors, k: int, n_jobs: int | None) -> np.ndarray:
+def _nearest_of_own(
+    X: np.ndarray, own: np.ndarray, anchors: np.ndarray, k: int, n_jobs: int | None
+) -> np.ndarray:
     """Pairs with the k nearest of a class, to which the anchors belong, but not themselves."""
     found = own[_search(X[own], X[anchors], k + 1, n_jobs)]
     # Without the sample itself, or without the first one among identical samples, as in

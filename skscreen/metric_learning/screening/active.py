@@ -4,6 +4,8 @@ The pass decides all triplets of one near pair at once, with sqrt(|a|^4 + |b|^4)
 H = aa' - bb'. What the paper's bounds and rules decide beyond that comes in by a `Hook`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -145,8 +147,9 @@ def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shrink(
-    geometry: Comparisons, start, stop, intervals, radius, thresholds, width, codes, *weights
-) -> tuple[int, int]:
+    geometry: Comparisons, start: np.ndarray, stop: np.ndarray, intervals: tuple, radius: float,
+    thresholds: np.ndarray, width: float, codes: np.ndarray | None, *weights: np.ndarray,
+) -> tuple[int, int]:  # fmt: skip
     """Run the compiled pass, which overwrites intervals; return counts of zero and linear items."""
     items = geometry.items
     return metric_learning.shrink_pass(

@@ -14,6 +14,8 @@ Cholesky factor of the size of theta. The hinge is the case width = 0. An item o
 with w A_t, w tau_t and w width. The loss of an objective counts, not its proximal smoothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np
@@ -59,7 +61,7 @@ def interior_point(
     yield _point(objective, state), state.alpha, n_iter
 
 
-def _point(objective: Objective, state: "_State") -> Metric:
+def _point(objective: Objective, state: _State) -> Metric:
     theta = state.cone.to_features(state.theta)
     return objective.domain.project(_without_idle(objective, theta))
 
@@ -121,7 +123,9 @@ class _State:
             float((np.abs(second) / self.units).max(initial=0.0)),
         )
 
-    def complementarity(self, step=None, length: float = 0.0) -> float:
+    def complementarity(
+        self, step: tuple[np.ndarray, ...] | None = None, length: float = 0.0
+    ) -> float:
         """Sum of all complementarity products, here or after a step."""
         values = (self.theta, self.gamma, self.alpha, self.lower, self.upper)
         if step is not None:
@@ -143,7 +147,7 @@ class _State:
         A[np.diag_indices_from(A)] += self.lam
         return cho_factor(A, overwrite_a=True)
 
-    def direction(self, factor, mu: float):
+    def direction(self, factor: tuple, mu: float):
         """Newton step to the point of the central path with products mu."""
         first, second = self.residuals()
         inverse = mu * self.cone.inverse(self.theta) - self.gamma
@@ -157,7 +161,7 @@ class _State:
         gamma = self.lam * theta - alpha @ self.G + first
         return theta, gamma, alpha, lower, upper
 
-    def longest(self, step) -> float:
+    def longest(self, step: tuple[np.ndarray, ...]) -> float:
         """Return the step length to the boundary, at most 1 / 0.98."""
         theta, gamma, alpha, lower, upper = step
         ratios = [
@@ -175,7 +179,7 @@ class _State:
         ]
         return 1.0 / max(*ratios, _TO_BOUNDARY)
 
-    def move(self, step, length: float) -> None:
+    def move(self, step: tuple[np.ndarray, ...], length: float) -> None:
         """Go along a step."""
         theta, gamma, alpha, lower, upper = step
         self.theta = self.theta + length * theta

@@ -22,6 +22,8 @@ weights, not for marginals. This is algorithm 1 of Zhang et al. (2011), see `Max
 search for tau is ours.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -41,7 +43,7 @@ class Scores(NamedTuple):
     E: np.ndarray
     losses: float
 
-    def over(self, mu: float) -> "Scores":
+    def over(self, mu: float) -> Scores:
         """Return the scores over a temperature."""
         return Scores(self.U / mu, self.E / mu, self.losses / mu)
 
@@ -122,7 +124,9 @@ def _from_uniform(chains: Chains) -> Iterator[Iterate]:
     yield from _steps(at, dual, p_w, scores, mu, reach)
 
 
-def _steps(at: "Distributions", dual: _Point, p_w, scores: Scores, mu, reach):
+def _steps(
+    at: Distributions, dual: _Point, p_w: np.ndarray, scores: Scores, mu: float, reach: float
+):
     """Yield the iterates from the excessive gap condition at (w, a, mu) on; w = p_w / lam."""
     k, L, lam = 0, mu, at.chains.lam
     while True:

@@ -24,12 +24,12 @@ from skscreen.metric_learning.screening.ball import Ball
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
-from skscreen.metric_learning.solvers.projected_gradient import Options, minimise
+from skscreen.metric_learning.solvers.projected_gradient import Settings, minimise
 from skscreen.metric_learning.solvers.solution import Warm
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
-PLAIN = Options(screening=False, active_set=False, tol=1e-9)
-TIGHT = Options(tol=1e-9)
+PLAIN = Settings(screening=False, active_set=False, tol=1e-9)
+TIGHT = Settings(tol=1e-9)
 
 
 def run_on(case, options, lam=None, warm=None):
@@ -168,7 +168,7 @@ def test_running_out_of_iterations_is_reported_with_a_true_certificate(case):
 @pytest.mark.parametrize("tol", [1e-14, 1e-16])
 def test_a_tolerance_below_rounding_errors_ends_unconverged_or_met(case, tol):
     with time_limit(20):
-        solution = run(case, Options(tol=tol, max_iter=3000))
+        solution = run(case, Settings(tol=tol, max_iter=3000))
     assert solution.converged == (solution.certificate.relative_gap <= tol)
     assert solution.certificate.relative_gap < 1e-8
     assert solution.certificate.primal == pytest.approx(case.optimum(case.lam).primal, rel=1e-8)
@@ -312,7 +312,7 @@ def test_small_problems_that_need_many_step_sizes(X, n_classes, k, diagonal, gam
     for fraction in (0.5, 0.003):
         lam = fraction * lam_max if lam_max else 1.0
         with time_limit(20):
-            *_, (_, solution) = PathSolver(problem).approach(lam, Options())
+            *_, (_, solution) = PathSolver(problem).approach(lam, Settings())
         assert solution.converged
         # The conic solver is not that accurate here, but knows how much.
         best, primal = explicit.optimum(lam), explicit.primal(solution.point.value, lam)
@@ -331,7 +331,7 @@ def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant,
         lam_max = problem.lam_max
         lam = 0.5 * lam_max if lam_max else 1.0
         with time_limit(20):
-            *_, (_, solution) = PathSolver(problem).approach(lam, Options())
+            *_, (_, solution) = PathSolver(problem).approach(lam, Settings())
         assert solution.converged
         zero = problem.geometry.n_items * (1.0 - 0.5 * problem.loss.width)
         assert solution.certificate.primal == pytest.approx(zero, rel=1e-6)
@@ -395,7 +395,7 @@ def test_data_of_any_size_end_in_numbers(scale):
         lam_max = problem.lam_max
         for fraction in (1.0, 0.1, 1e-6):
             lam = fraction * (lam_max or 1.0)
-            *_, (_, solution) = PathSolver(problem).approach(lam, Options())
+            *_, (_, solution) = PathSolver(problem).approach(lam, Settings())
             certificate = solution.certificate
             assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
 
@@ -411,7 +411,7 @@ def test_a_loose_tolerance_does_not_stop_second_order_steps_too_early():
         PSDCone(),
     )
     lam_max = problem.lam_max
-    steps = PathSolver(problem).approach(0.03 * lam_max, Options(tol=0.1))
+    steps = PathSolver(problem).approach(0.03 * lam_max, Settings(tol=0.1))
     solutions = [solution for _, solution in steps]
     assert all(solution.converged and solution.n_iter < 150 for solution in solutions)
 
@@ -427,6 +427,6 @@ def test_features_that_nearly_depend_on_each_other_take_few_steps(seed):
     geometry = Comparisons(X - X.mean(axis=0), triplets_from_labels(X, np.arange(10) % 2, 2))
     problem = Problem(geometry, SmoothedHinge(1.0, 0.05), PSDCone())
     lam_max = problem.lam_max
-    for _, solution in PathSolver(problem).approach(0.1 * lam_max, Options()):
+    for _, solution in PathSolver(problem).approach(0.1 * lam_max, Settings()):
         assert solution.n_iter < 150
     assert solution.converged

@@ -8,7 +8,7 @@ from skscreen.metric_learning.path_solver import solver_settings
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.descent import Descent
-from skscreen.metric_learning.solvers.progress import Options, Progress
+from skscreen.metric_learning.solvers.progress import Progress, Settings
 from skscreen.metric_learning.solvers.reduction import Reduction
 
 
@@ -49,7 +49,7 @@ def test_ranges_that_leave_nothing_out_do_not_mix_orders(fraction):
     assert not np.array_equal(full.geometry.far_sizes, problem.geometry.far_sizes)
     counts = []
     for reduced in (None, problem.at(fraction * lam)):
-        reduction = Reduction(full, reduced, Progress(full.lam, Options()), short=False)
+        reduction = Reduction(full, reduced, Progress(full.lam, Settings()), short=False)
         reduction.screen_from(reference, lam)
         counts.append((reduction.undecided.n_zero, reduction.undecided.n_linear))
     assert counts[0] == counts[1] and sum(counts[0]) > 0

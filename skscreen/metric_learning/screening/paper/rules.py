@@ -15,6 +15,8 @@ evaluated with its rounding errors: how C was found has no part in whether the d
 For the linear part of the loss A changes its sign.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -70,7 +72,10 @@ class PaperScreening:
         )  # fmt: skip
 
 
-def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> None:
+def _decide(
+    objective: Objective, ball: Ball, rule: str, start: np.ndarray, stop: np.ndarray,
+    found: np.ndarray,
+) -> None:  # fmt: skip
     """Decide undecided items by one ball; `found` (m,), int8, is in their order."""
     geometry, items = objective.geometry, objective.geometry.items
     nothing = np.empty(0)

@@ -8,7 +8,7 @@ from rtlm_reference import small_data
 from skscreen import rtlm_path
 from skscreen._compiled import metric_learning
 from skscreen.metric_learning.screening.paper.ranges import count_in_range
-from skscreen.metric_learning.solvers.projected_gradient import Options, minimise
+from skscreen.metric_learning.solvers.projected_gradient import Settings, minimise
 
 
 def fires(margin, norm, level, lam0, lam, size, epsilon):
@@ -50,7 +50,7 @@ def test_ranges_hold_at_certified_optima(case):
     """An item is counted only where it lies in its part at the optimum."""
     problem, explicit = case.problem(), case.explicit
     start = problem.first.scaled(1.0 / case.lam)
-    reference, _ = minimise(problem.at(case.lam, case.proximal()), start, Options(tol=1e-6))
+    reference, _ = minimise(problem.at(case.lam, case.proximal()), start, Settings(tol=1e-6))
     lams = case.lam * np.array([0.5, 0.7, 0.9, 0.99, 1.01, 1.2, 1.5])
     gap = reference.certificate.gap
     counts = count_in_range(problem.at(case.lam), reference.point, case.lam, gap, lams)
