@@ -1,12 +1,16 @@
 """Parameters of a problem and of its solvers, whichever estimator has them."""
 
+from __future__ import annotations
+
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skscreen.fitting.store import Store
@@ -23,7 +27,7 @@ class Parameters:
     loss: str = "smoothed_hinge"
     width: float = 0.05
     pull: float = 0.0
-    linear_term: Any = None
+    linear_term: ArrayLike | None = None
     diagonal: bool = False
     bound: str | Sequence[str] = ("gap",)
     rule: str | None = None
@@ -34,8 +38,8 @@ class Parameters:
     max_iter: int | None = None
     store: str | os.PathLike | Store | None = None
     n_components: int | float | None = None
-    neighbors: Any = None
-    unlabelled: Any = None
+    neighbors: sparse.csr_array | BaseEstimator | None = None
+    unlabelled: Hashable = None
     n_jobs: int | None = None
 
     @classmethod
@@ -56,12 +60,12 @@ class Parameters:
 class Supervision:
     """What says which samples belong together, as given to `ScreenedRTLM.fit`."""
 
-    y: Any = None
-    sample_weight: Any = None
-    triplets: Any = None
-    quadruplets: Any = None
-    pairs: Any = None
-    comparison_weight: Any = None
+    y: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    triplets: ArrayLike | None = None
+    quadruplets: ArrayLike | None = None
+    pairs: tuple[ArrayLike, ...] | None = None
+    comparison_weight: ArrayLike | None = None
     checked: bool = False  # whether rows of lists and weights are arrays that were checked
 
     @property
@@ -73,6 +77,6 @@ class Supervision:
     @property
     def arrays(self) -> list[np.ndarray | None]:
         """All parts as arrays, in C order, on which the key of a store depends."""
-        parts = self.y, self.sample_weight, self.triplets, self.quadruplets
-        parts += (*(self.pairs or ()), self.comparison_weight)
+        lists = self.triplets, self.quadruplets, *(self.pairs or ())
+        parts = self.y, self.sample_weight, *lists, self.comparison_weight
         return [None if part is None else np.ascontiguousarray(part) for part in parts]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -113,9 +112,9 @@ class Lists:
 def check_lists(n_samples: int, threshold: float, supervision: Supervision) -> Lists:
     """Return the comparisons that are given, of samples 0 to n_samples - 1."""
     _check_beside_lists(n_samples, supervision)
-    pairs, weights = supervision.pairs, supervision.comparison_weight
+    pairs = supervision.pairs
     if isinstance(pairs, tuple | list) and len(pairs) == 2:
-        return Lists(*_check_two_kinds(n_samples, supervision), all_pairs=True)
+        return Lists(*_check_two_kinds(n_samples, *pairs, supervision), all_pairs=True)
     # Name, near pairs, far pairs and thresholds of each kind.
     parts: list[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]] = []
     rows = None
@@ -133,9 +132,8 @@ def check_lists(n_samples: int, threshold: float, supervision: Supervision) -> L
         parts.append(("dissimilar pairs", D[:, [0, 0]], D, lower))
     near, far = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
     thresholds = np.concatenate([np.broadcast_to(part[3], len(part[1])) for part in parts])
+    weights = _weights(supervision, len(near))
     if weights is not None:
-        if not supervision.checked:
-            weights = check_weights_in_range(weights, len(near), "comparison_weight")
         # Comparisons of weight 0 are left out.
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
@@ -161,7 +159,9 @@ def _check_beside_lists(n_samples: int, supervision: Supervision) -> None:
         )
 
 
-def _check_two_kinds(n_samples: int, supervision: Supervision) -> tuple[np.ndarray, np.ndarray]:
+def _check_two_kinds(
+    n_samples: int, S: ArrayLike, D: ArrayLike, supervision: Supervision
+) -> tuple[np.ndarray, np.ndarray]:
     """Return similar and dissimilar pairs that are compared with each other, not with bounds."""
     others = [name for name in supervision.lists if name != "pairs"]
     others += ["comparison_weight"] * (supervision.comparison_weight is not None)
@@ -170,7 +170,6 @@ def _check_two_kinds(n_samples: int, supervision: Supervision) -> tuple[np.ndarr
             f"{others[0]} can only be combined with pairs=(S, D, U, L), with bounds; pairs=(S, D) "
             "compares each similar pair with each dissimilar one and nothing else."
         )
-    S, D = supervision.pairs
     return (
         _rows("S of pairs", S, 2, n_samples, supervision),
         _rows("D of pairs", D, 2, n_samples, supervision),
@@ -198,9 +197,17 @@ def _check_pairs(
     return similar, dissimilar, upper, _check_bounds("L of pairs", pairs[3], len(dissimilar))
 
 
-def _rows(name: str, rows: Any, size: int, n: int, supervision: Supervision) -> np.ndarray:
+def _rows(name: str, rows: ArrayLike, size: int, n: int, supervision: Supervision) -> np.ndarray:
     """Return the rows of a list, which a tuple learner has checked already."""
-    return rows if supervision.checked else _check_rows(name, rows, size, n)
+    return np.asarray(rows) if supervision.checked else _check_rows(name, rows, size, n)
+
+
+def _weights(supervision: Supervision, n: int) -> np.ndarray | None:
+    """Return the weights of n comparisons, which a tuple learner has checked already."""
+    weights = supervision.comparison_weight
+    if weights is None or supervision.checked:
+        return None if weights is None else np.asarray(weights)
+    return check_weights_in_range(weights, n, "comparison_weight")
 
 
 def _check_rows(name: str, values: ArrayLike, n_columns: int, n_samples: int) -> np.ndarray:
