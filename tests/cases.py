@@ -35,3 +35,22 @@ def some(values: Iterable[Any], *places: int) -> list[Any]:
                      marks=() if place in places else pytest.mark.proof)
         for place, value in enumerate(values)
     ]  # fmt: skip
+
+
+def keep_few(items: Iterable[Any]) -> None:
+    """Leave cases of functions with the mark `few(n)` to proofs, but n in which most is met."""
+    cases: dict[tuple[str, str], list[Any]] = {}
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("proof"):
+            cases.setdefault((item.parent.nodeid, item.originalname), []).append(item)
+    for of_one in cases.values():
+        left, met = list(of_one), set()
+        for _ in range(min(of_one[0].get_closest_marker("few").args[0], len(of_one))):
+            values = [
+                {(name, id(value)) for name, value in item.callspec.params.items()} for item in left
+            ]
+            best = max(range(len(left)), key=lambda at: len(values[at] - met))
+            met |= values[best]
+            del left[best]
+        for item in left:
+            item.add_marker("proof")

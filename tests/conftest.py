@@ -11,6 +11,7 @@ from skscreen.core import memory
 # pytest's importlib mode leaves sys.path alone; the tests share `rtlm_reference`.
 sys.path.append(str(Path(__file__).parent))
 import optima
+from cases import keep_few
 
 # Every run tries the same examples; the searches of tests/proofs try others.
 settings.register_profile("same examples", derandomize=True)
@@ -52,23 +53,7 @@ def little_memory(monkeypatch):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave cases of functions with the mark `few` to proofs, once each value has been met."""
-    cases = {}
-    for item in items:
-        mark = item.get_closest_marker("few")
-        if mark and not item.get_closest_marker("proof"):
-            cases.setdefault((item.parent.nodeid, item.originalname), (mark, []))[1].append(item)
-    for mark, of_one in cases.values():
-        met, kept = set(), []
-        values = [{(name, id(value)) for name, value in item.callspec.params.items()}
-                  for item in of_one]  # fmt: skip
-        for _ in range(min(mark.args[0], len(of_one))):
-            left = (at for at in range(len(of_one)) if at not in kept)
-            kept.append(max(left, key=lambda at: len(values[at] - met)))
-            met |= values[kept[-1]]
-        for at, item in enumerate(of_one):
-            if at not in kept:
-                item.add_marker("proof")
+    keep_few(items)
 
 
 def pytest_addoption(parser):
