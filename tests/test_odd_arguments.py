@@ -212,3 +212,10 @@ def test_bounds_out_of_the_range_of_products(weight):
     for options in (L1, {}):
         with pytest.raises(ValueError, match=r"^C\b"):
             svc_path(ORDINARY, SIGNS, Cs=[1.0, 2.0], sample_weight=weights, **options)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, sparse.dok_matrix])
+def test_values_of_which_squares_overflow(make):
+    for model in (PragamSVC(), ScreenedLinearSVC(), ScreenedSVC(), ScreenedSVC(kernel="linear")):
+        with pytest.raises(ValueError, match=r"\bX\b"):
+            model.fit(make(1e250 * ORDINARY), SIGNS)

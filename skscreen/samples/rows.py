@@ -295,8 +295,10 @@ def shifted(X: Any, bias: float = 0.0, compressed: bool = False) -> LinearSample
     rows = X
     if sparse.issparse(X):
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        square = float(np.sum(X.data.astype(np.float64) ** 2)) / X.shape[0]
-        if square < 2.0 * float(mean @ mean) < np.inf:
+        # In a unit, as squares overflow of numbers that are refused later, with their own text.
+        unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
+        values, centre = X.data.astype(np.float64) / unit, mean / unit
+        if float(values @ values) / X.shape[0] < 2.0 * float(centre @ centre) < np.inf:
             rows = X.toarray() - mean
     else:
         rows = near_origin(X)[0]
