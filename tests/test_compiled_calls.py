@@ -53,6 +53,8 @@ def kernel_machines():
         found = X, TWO, X, TWO
         skscreen.svc_certified_C(*found, C_range=(0.1, 10.0), kernel="linear", loss=loss, eps=0.1)
     skscreen.ScreenedSVC().fit(X, np.arange(60) // 6)
+    words = sparse.csr_array(np.where(RNG.random((300, 300)) < 0.05, 1.0, 0.0))
+    skscreen.ScreenedLinearSVC().fit(words, np.arange(300) % 3)
     skscreen.svc_path(X, X[:, 0] > 0.0, Cs=[1e8, 1e10], kernel="linear", tol=1e-10)
     skscreen.ScreenedSVR().fit(X, NOISY).predict(X)
     for kernel in ("linear", "poly", "sigmoid"):

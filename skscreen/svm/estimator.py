@@ -278,6 +278,10 @@ def _solved(
     solve: Callable[..., SampleSolution] = problem.solve
     if problem.road.solver == "L1":
         solve = L1Fits(model, problem).solve
+    elif starts is None and problem.road.solver == "rows at once" and math.isfinite(C):
+        for k, at_once in enumerate(problem.solve_at_once(C, model.tol)):
+            yield at_once if at_once.converged else solve(k, C, model.tol)
+        return
     elif starts is None and problem.road.solver == "rows together":
         found = problem.starts(C, model.tol)
         if found is not None:

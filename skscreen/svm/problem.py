@@ -45,6 +45,7 @@ from skscreen.svm.solvers.kernel.pairs import (
     has_all,
     sums_of_pairs,
 )
+from skscreen.svm.solvers.linear.narrow import solve_narrow
 from skscreen.svm.solvers.solution import PairSolutions, SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
 from skscreen.svm.training_data import own
@@ -104,7 +105,8 @@ class SVMProblem:
         elif not fit.one_vs_one:
             everyone.shared = self._kept_kernels(None)
             self._sets[0] = everyone
-            if self.road.solver not in ("L1", "Crammer-Singer") and self.division.n_problems > 1:
+            alone = self.road.solver in ("L1", "Crammer-Singer", "rows at once")
+            if not alone and self.division.n_problems > 1:
                 everyone.prepare()
 
     def _stored_fit(self, store: Store, settings: Settings) -> StoredFit:
@@ -152,6 +154,13 @@ class SVMProblem:
             alone = next(self.solve_path(k, [C], tol, self._alpha(k, out.signed)))
             self._insert(k, out, alone)
         return out
+
+    def solve_at_once(self, C: float, tol: float) -> list[SampleSolution]:
+        """Solve all problems on narrow rows for one C in one call; some gaps may be too large."""
+        division, weights = self.division, self.labels.weights
+        check_bounds(C, weights)
+        signs = np.stack([division.signs(k) for k in range(division.n_problems)])
+        return solve_narrow(self._taking_part, self._settings.bias, weights, signs, C, tol)
 
     def _alpha(self, problem: int, signed: np.ndarray) -> np.ndarray:
         """Return the dual variables of a pair."""

@@ -21,6 +21,7 @@ Solver = Literal[
     "working sets",
     "interior point",
     "rows",
+    "rows at once",
     "rows together",
     "Crammer-Singer",
     "L1",
@@ -36,6 +37,9 @@ FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 MANY_IN_PAIRS = 5000
 # Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix.
 MANY_A_CLASS = 20
+
+# Multiplications of a system of the size of the weights up to which rows are solved in one call.
+NARROW = 1e7
 
 # Samples of a regression without a tube up to which factors of its matrix take little time.
 INTERIOR = 4000
@@ -62,6 +66,10 @@ class Facts(Protocol):
     @property
     def is_sparse(self) -> bool:
         """Whether rows of the linear kernel are sparse, or mostly zero."""
+
+    @property
+    def width(self) -> float:
+        """Number of features of full rows, with that for an intercept; else infinite."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,7 @@ _SOLVERS = {
     "working sets": "working sets",
     "interior point": "an interior point if C is large, then working sets",
     "rows": "coordinate descent and Newton's method",
+    "rows at once": "Newton's method in one compiled call",
     "rows together": "coordinate descent and Newton's method",
     "Crammer-Singer": "one problem for all classes",
     "L1": "working sets of features and Newton's method",
@@ -166,8 +175,9 @@ def road(fit: Fit, facts: Facts) -> Road:
     if pairs is not None:
         return pairs
     if fit.kernel == "linear":
-        together = _is_together(fit, facts)
-        solver: Solver = "rows together" if together else "rows"
+        at_once = _is_at_once(fit, facts)
+        together = at_once or _is_together(fit, facts)
+        solver: Solver = "rows at once" if at_once else "rows together" if together else "rows"
         return Road(
             solver, "rows", double=True, exact=True, together=together, stores=fit.stored,
             screens=BEST if fit.screening == "best" else fit.screening,
@@ -211,6 +221,15 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
         small = fit.n <= FEW_IN_TUBE if fit.regression else fit.free and fit.n <= FEW
         return small and 1.0 / LARGEST < facts.largest < LARGEST
     return fit.n <= FEW and fit.is_definite
+
+
+def _is_at_once(fit: Fit, facts: Facts) -> bool:
+    """Whether all classes are solved in one call: squared hinges of few narrow rows."""
+    as_usual = fit.solver == "auto" and not (fit.limited or fit.stored or fit.again or fit.free)
+    if fit.plan != "one C" or not as_usual or fit.one_vs_one or fit.loss != "squared_hinge":
+        return False
+    small = fit.n * facts.width**2 <= NARROW and fit.screening in ("best", "")
+    return small and 1.0 / LARGEST < facts.largest < LARGEST
 
 
 def _is_together(fit: Fit, facts: Facts) -> bool:

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from skscreen.core.memory import check_kernel_memory
@@ -95,6 +96,13 @@ class SampleSet:
     def is_sparse(self) -> bool:
         """Whether rows of the linear kernel are sparse, or mostly zero."""
         return self._sparse_rows is not None
+
+    @property
+    def width(self) -> float:
+        """Number of features of full rows, with that for an intercept; else infinite."""
+        if sparse.issparse(self.X):
+            return math.inf
+        return self.X.shape[1] + (self.settings.bias > 0.0)
 
     @cached_property
     def values(self) -> Gram:

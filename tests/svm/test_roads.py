@@ -15,6 +15,7 @@ TWO = Fit("rbf", (300, 300), "hinge")
 PAIRS = replace(TWO, classes=(500, 300, 200), one_vs_one=True)
 LINES = Fit("linear", (300, 300), "hinge")
 REST = replace(LINES, classes=(200, 200, 200), loss="squared_hinge")
+NARROW = replace(REST, free=False)
 TUBE = Fit("rbf", (1900,), "epsilon_insensitive", regression=True)
 GIVEN = replace(TWO, kernel="precomputed", is_definite=False)
 
@@ -32,7 +33,13 @@ TOGETHER = replace(LINEAR, solver="rows together", together=True)
 
 
 def facts(**known):
-    usual = {"largest": 1.0, "is_wide": True, "is_definite": True, "is_sparse": True}
+    usual = {
+        "largest": 1.0,
+        "is_wide": True,
+        "is_definite": True,
+        "is_sparse": True,
+        "width": np.inf,
+    }
     return SimpleNamespace(**{**usual, **known})
 
 
@@ -115,6 +122,10 @@ TABLE = [
     ("pairs of huge rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True},
      {"largest": 1e50}, LINEAR),
     ("rows by Newton", LINES, {"solver": "second-order"}, {}, LINEAR),
+    ("narrow", NARROW, {}, {"width": 50}, replace(LINEAR, solver="rows at once", together=True)),
+    ("narrow, free", REST, {}, {"width": 50}, TOGETHER),
+    ("narrow, again", NARROW, {"again": True}, {"width": 50, "is_sparse": False}, LINEAR),
+    ("not so narrow", NARROW, {}, {"width": 500}, TOGETHER),
     ("classes together", REST, {}, {}, TOGETHER),
     ("classes of full rows", REST, {}, {"is_sparse": False}, LINEAR),
     ("classes of hinges", REST, {"loss": "hinge"}, {}, LINEAR),
@@ -152,7 +163,8 @@ def drawn(n, n_classes=2):
         (ScreenedSVC(C=np.inf), 60, 2, "class pairs"),
         (ScreenedSVR(), 60, 2, "class pairs"),
         (ScreenedSVR(), 1100, 2, "working sets"),
-        (ScreenedLinearSVC(), 60, 2, "rows"),
+        (ScreenedLinearSVC(), 60, 2, "rows at once"),
+        (ScreenedLinearSVC(loss="hinge"), 60, 2, "rows"),
         (ScreenedLinearSVC(penalty="l1"), 60, 2, "L1"),
         (ScreenedLinearSVC(multi_class="crammer_singer"), 60, 3, "Crammer-Singer"),
     ],

@@ -104,6 +104,7 @@ void bind_crammer_singer(nb::module_&);
 void bind_few(nb::module_&);
 void bind_l1(nb::module_&);
 void bind_linear(nb::module_&);
+void bind_narrow(nb::module_&);
 void bind_pairs_together(nb::module_&);
 void bind_scores(nb::module_&);
 void bind_screening(nb::module_&);
@@ -113,6 +114,7 @@ void bind(nb::module_& m) {
   bind_few(m);
   bind_l1(m);
   bind_linear(m);
+  bind_narrow(m);
   bind_pairs_together(m);
   bind_scores(m);
   bind_screening(m);

@@ -1,0 +1,15 @@
+// Bindings of linear models of few narrow rows.
+#include "svm/narrow.hpp"
+
+#include "core/bindings.hpp"
+
+using namespace skscreen;
+using namespace skscreen::svm;
+
+namespace skscreen::svm {
+
+void bind_narrow(nb::module_& m) {
+  m.def("solve_squared_hinges", &solve_squared_hinges, ReleaseGIL());
+}
+
+}  // namespace skscreen::svm

@@ -1,0 +1,229 @@
+// Linear models of few narrow rows, all problems in one call: svm/solvers/linear/narrow.py.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/arrays.hpp"
+#include "core/checks.hpp"
+#include "core/core.hpp"
+#include "core/sums.hpp"
+
+namespace skscreen::svm {
+
+// What a problem min 1/2 |w|^2 + losses was solved to; |w - sum_i beta_i x_i|^2 / 2 and rounding
+// errors are in the gap.
+struct NarrowFound {
+  double primal, gap;
+  int64_t steps;
+};
+
+// A system of the size of the weights: I + sum_i weight_i x_i x_i', its factor, and products.
+class NarrowSystem {
+ public:
+  explicit NarrowSystem(Matrix<const double> X) : X(X), d(X.columns), H_(d * d), L_(d * d) {
+    clear();
+  }
+
+  void clear() {
+    std::fill(H_.begin(), H_.end(), 0.0);
+    for (int64_t k = 0; k < d; ++k) H_[k * d + k] = 1.0;
+  }
+
+  // Add weight x x' to the lower triangle.
+  void add(int64_t row, double weight) {
+    const double* x = X.row(row).data;
+    for (int64_t k = 0; k < d; ++k) {
+      const double c = weight * x[k];
+      double* into = &H_[k * d];
+      for_all(k + 1, [=](int64_t j) { into[j] += c * x[j]; });
+    }
+  }
+
+  // Write the Cholesky factor; return whether there is one.
+  bool factor() {
+    for (int64_t i = 0; i < d; ++i) {
+      double* row = &L_[i * d];
+      for (int64_t j = 0; j < i; ++j)
+        row[j] = (H_[i * d + j] - inner(row, &L_[j * d], j)) / L_[j * d + j];
+      const double square = H_[i * d + i] - inner(row, row, i);
+      if (!(square > 0.0)) return false;
+      row[i] = std::sqrt(square);
+    }
+    return true;
+  }
+
+  // Solve H x = x in place.
+  void solve(double* x) const {
+    for (int64_t i = 0; i < d; ++i) x[i] = (x[i] - inner(&L_[i * d], x, i)) / L_[i * d + i];
+    for (int64_t i = d - 1; i >= 0; --i) {
+      x[i] /= L_[i * d + i];
+      const double* row = &L_[i * d];
+      const double value = x[i];
+      for_all(i, [=](int64_t j) { x[j] -= row[j] * value; });
+    }
+  }
+
+  double score(int64_t row, const double* w) const { return inner(X.row(row).data, w, d); }
+
+  // Write sum_i beta_i x_i.
+  void combine(const double* beta, double* out) const {
+    std::fill_n(out, d, 0.0);
+    for (int64_t i = 0; i < X.rows; ++i) {
+      const double c = beta[i];
+      const double* x = X.row(i).data;
+      if (c != 0.0) for_all(d, [=](int64_t j) { out[j] += c * x[j]; });
+    }
+  }
+
+  static double inner(const double* a, const double* b, int64_t n) {
+    return sum_of(n, [=](int64_t k) { return a[k] * b[k]; });
+  }
+
+  const Matrix<const double> X;
+  const int64_t d;
+
+ private:
+  std::vector<double> H_, L_;
+};
+
+// Half the squared distance of w from sum_i beta_i x_i, with its rounding errors.
+inline double apart(const NarrowSystem& system, const double* beta, Array<const double> norms,
+                    const double* w) {
+  const int64_t n = system.X.rows, d = system.d;
+  std::vector<double> u(d);
+  system.combine(beta, u.data());
+  double square = 0.0, size = 0.0;
+  for (int64_t k = 0; k < d; ++k) square += (w[k] - u[k]) * (w[k] - u[k]);
+  for (int64_t i = 0; i < n; ++i) size += std::abs(beta[i]) * norms[i];
+  const double total = std::sqrt(square) + EPS * (0.5 * static_cast<double>(n) + 4.0) * size;
+  return 0.5 * total * total;
+}
+
+// Newton's method for losses C_i max(0, 1 - y_i <x_i, w>)^2, from w = 0 (Keerthi, DeCoste 2005).
+//
+// Between the places where a sample begins or ends to have a loss the primal is quadratic; a step
+// goes to its minimum along the line to that of the present piece. The last one is the solution.
+class SquaredHinges {
+ public:
+  SquaredHinges(Matrix<const double> X, Array<const double> norms, Array<const double> caps)
+      : system(X), norms(norms), C(caps), n(X.rows), d(X.columns), short_(n), moves_(n), in_(n),
+        step_(d) {}
+
+  // `y` are signs; w (d,) and beta (n,), signed dual variables, become those of the solution.
+  NarrowFound solve(const double* y, double tol, double* w, double* beta) {
+    std::fill_n(w, d, 0.0);
+    std::fill(short_.begin(), short_.end(), 1.0);
+    std::fill(in_.begin(), in_.end(), 0);
+    system.clear();
+    NarrowFound found{INF, INF, 0};
+    for (int64_t turn = 0; turn < MOST; ++turn) {
+      // Sums that were taken off again leave rounding errors.
+      if (turn >= FRESH) {
+        system.clear();
+        std::fill(in_.begin(), in_.end(), 0);
+      }
+      refresh();
+      if (!system.factor()) break;
+      towards(y, w);
+      const double length = line(y, w);
+      for (int64_t k = 0; k < d; ++k) w[k] += length * step_[k];
+      found.steps = turn + 1;
+      if (measure(y, w, beta, found) <= tol * found.primal) break;
+    }
+    return found;
+  }
+
+ private:
+  // Limits of steps, of those that change a system, and of those along a line.
+  static constexpr int64_t MOST = 50, FRESH = 12, ALONG = 60;
+
+  NarrowSystem system;
+  Array<const double> norms, C;
+  int64_t n, d;
+  // What margins lack, how they change along a step, and which samples are in the system.
+  std::vector<double> short_, moves_;
+  std::vector<uint8_t> in_;
+  std::vector<double> step_;
+
+  // Have those samples in the system that have a loss.
+  void refresh() {
+    for (int64_t i = 0; i < n; ++i) {
+      const bool has_loss = short_[i] > 0.0;
+      if (has_loss == (bool)in_[i]) continue;
+      system.add(i, has_loss ? 2.0 * C[i] : -2.0 * C[i]);
+      in_[i] = has_loss;
+    }
+  }
+
+  // The step to the minimum of the present piece.
+  void towards(const double* y, const double* w) {
+    std::vector<double> beta(n);
+    for (int64_t i = 0; i < n; ++i) beta[i] = 2.0 * C[i] * y[i] * std::max(short_[i], 0.0);
+    system.combine(beta.data(), step_.data());
+    for (int64_t k = 0; k < d; ++k) step_[k] -= w[k];
+    system.solve(step_.data());
+  }
+
+  // The length of the step at which the slope along it is zero.
+  double line(const double* y, const double* w) {
+    const double linear = NarrowSystem::inner(w, step_.data(), d);
+    const double square = NarrowSystem::inner(step_.data(), step_.data(), d);
+    for (int64_t i = 0; i < n; ++i) moves_[i] = y[i] * system.score(i, step_.data());
+    double low = 0.0, high = INF, length = 1.0;
+    for (int64_t k = 0; k < ALONG; ++k) {
+      double slope = linear + length * square, curvature = square;
+      for (int64_t i = 0; i < n; ++i) {
+        const double left = short_[i] - length * moves_[i], c = 2.0 * C[i] * moves_[i];
+        slope -= left > 0.0 ? c * left : 0.0;
+        curvature += left > 0.0 ? c * moves_[i] : 0.0;
+      }
+      (slope < 0.0 ? low : high) = length;
+      const double next = length - slope / curvature;
+      if (!(std::abs(next - length) > 1e-12 * length)) break;
+      length = low < next && next < high ? next : 0.5 * (low + std::min(high, 4.0 * low + 1.0));
+    }
+    return length;
+  }
+
+  // Margins and certificate at w: dual variables are those that belong to the margins, so that
+  // only rounding errors, and what w is from their sum of rows, are in the gap.
+  double measure(const double* y, const double* w, double* beta, NarrowFound& found) {
+    const double square = NarrowSystem::inner(w, w, d), size = std::sqrt(square);
+    const double unit = EPS * (0.5 * static_cast<double>(d) + 4.0);
+    double losses = 0.0, errors = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      short_[i] = 1.0 - y[i] * system.score(i, w);
+      const double lack = std::max(short_[i], 0.0), error = unit * (1.0 + norms[i] * size);
+      beta[i] = 2.0 * C[i] * y[i] * lack;
+      losses += C[i] * lack * lack;
+      errors += C[i] * error * (error + 2.0 * EPS * lack);
+    }
+    found.primal = 0.5 * square + losses;
+    found.gap = apart(system, beta, norms, w) + errors + 4.0 * EPS * EPS * found.primal;
+    return found.gap;
+  }
+};
+
+// Solve the problems of squared hinges of several rows of signs (k, n). `w` (k, d) and `beta` (k,
+// n) become weights and signed dual variables, and rows of `found` primal value, gap and steps.
+inline void solve_squared_hinges(Matrix<const double> X, Array<const double> norms,
+                                 Array<const double> caps, Matrix<const double> y, double tol,
+                                 Matrix<double> w, Matrix<double> beta, Matrix<double> found) {
+  expects_sizes(X.rows, "norms", norms, "caps", caps);
+  expects_shape(y.rows, X.rows, "y", y, "beta", beta);
+  expects_shape(y.rows, X.columns, "w", w);
+  expects_shape(y.rows, 3, "found", found);
+  SquaredHinges solver(X, norms, caps);
+  for (int64_t c = 0; c < y.rows; ++c) {
+    const auto [primal, gap, steps] =
+        solver.solve(y.row(c).data, tol, w.row(c).data, beta.row(c).data);
+    found(c, 0) = primal;
+    found(c, 1) = gap;
+    found(c, 2) = static_cast<double>(steps);
+  }
+}
+
+}  // namespace skscreen::svm

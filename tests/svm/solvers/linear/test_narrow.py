@@ -1,0 +1,59 @@
+"""All classes of few narrow rows in one compiled call: solutions, certificates, other roads."""
+
+import numpy as np
+import pytest
+from cases import every_pair
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.svm import LinearSVC
+
+from skscreen import ScreenedLinearSVC
+from skscreen.svm.problem import build
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 5)) * np.array([3.0, 1.0, 1.0, 0.3, 0.0]) + np.arange(5.0)
+SCORES = X[:, 0] + X[:, 1] ** 2 + RNG.normal(size=120)
+WEIGHTS = RNG.uniform(0.0, 2.0, 120) * (RNG.random(120) < 0.9)
+LABELS = {2: (SCORES > 1.0).astype(int), 3: np.digitize(SCORES, [0.0, 3.0])}
+
+
+@every_pair(C=[1e-4, 1.0, 1e4, 1e8], classes=[2, 3], scaling=[1.0, 10.0])
+def test_certificates_are_true(C, classes, scaling):
+    y = LABELS[classes]
+    model = ScreenedLinearSVC(C, intercept_scaling=scaling, tol=1e-6)
+    assert build(model, X, y, WEIGHTS).road.solver == "rows at once"
+    model.fit(X, y, WEIGHTS)
+    assert model.dual_gap_ <= 1e-6
+    wide = np.longdouble
+    Z = np.column_stack([X, np.full(120, scaling)]).astype(wide)
+    kinds = [1] if classes == 2 else [0, 1, 2]
+    for k, kind in enumerate(kinds):
+        signs = np.where(y == kind, 1.0, -1.0)
+        w = np.append(model.coef_[k], model.intercept_[k] / scaling).astype(wide)
+        short = np.maximum(1.0 - signs * (Z @ w), 0.0)
+        primal = 0.5 * w @ w + C * (WEIGHTS * short**2).sum()
+        alpha = 2.0 * C * WEIGHTS * short
+        u = (signs * alpha) @ Z
+        bound = alpha.sum() - 0.25 * (alpha * short).sum() - 0.5 * u @ u
+        assert (primal - bound) / primal <= model.dual_gap_ + 1e-16
+        assert_allclose(np.atleast_1d(model.objective_)[k], float(primal), rtol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_decisions_are_those_of_scikit_learn(classes):
+    y = LABELS[classes]
+    peer = LinearSVC(tol=1e-10, max_iter=100_000).fit(X, y)
+    for data in (X, X.astype(np.float32), sparse.csr_array(X), X.tolist()):
+        model = ScreenedLinearSVC().fit(data, y)
+        assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-5)
+    assert_array_equal(model.predict(X), peer.predict(X))
+    plain = ScreenedLinearSVC(fit_intercept=False).fit(X, y)
+    assert_array_equal(plain.intercept_, 0.0)
+
+
+def test_other_solvers_find_the_same():
+    model = ScreenedLinearSVC(10.0).fit(X, LABELS[3])
+    for solver in ("coordinate-descent", "second-order"):
+        other = ScreenedLinearSVC(10.0, solver=solver, tol=1e-9).fit(X, LABELS[3])
+        assert_allclose(model.coef_, other.coef_, atol=1e-6)
+        assert_allclose(model.objective_, other.objective_, rtol=1e-9)
