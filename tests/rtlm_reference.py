@@ -280,7 +280,7 @@ class Case:
     def all_linear(self):
         """Problem, objective, evaluation and ball where every item is in its linear part."""
         problem = self.problem()
-        lam_max, S = problem.lam_max, problem.first
+        lam_max, S = problem.lam_max, problem.ray
         lam = 1.5 * lam_max
         objective = problem.at(lam, self.proximal())
         evaluation = objective.evaluate(S.scaled(1.0 / lam))

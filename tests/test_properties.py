@@ -224,7 +224,7 @@ def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal)
     triplets = brute_force_triplets(X, y, 2)
     explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
     problem = build(X, triplets_from_array(triplets), gamma, diagonal)
-    lam_max, S = problem.lam_max, problem.first
+    lam_max, S = problem.lam_max, problem.ray
     lam = 0.1 * lam_max if lam_max else 1.0
     best = optimum(explicit, lam)
     lowest = best.primal - best.gap

@@ -120,11 +120,9 @@ def read_answers(
         out |= rows_without(shown, names, skip, out)
         votes, picks = None, [np.full(source.n_rows, options[0])]
     elif isinstance(response, str) and response == "count":
-        columns_of_votes = _several(chosen, source, len(options))
-        votes = _counts(columns_of_votes, skip, out)
+        votes = _counts(_several(chosen, source, len(options)), skip, out)
     else:
-        votes, several = None, _several(chosen, source) if kind == "choices" else [chosen]
-        said = [source.given(one, "chosen") for one in several]
+        said, votes = _said(kind, chosen, source), None
         for column in said:
             out |= left_out_rows(column, skip, out, "chosen")
         codes = None if isinstance(response, str) else _codes(response, labels, options)
@@ -159,9 +157,18 @@ def read_answers(
         raise ValueError("table has no answer: no row compares anything with a weight above 0.")
     if objects is None:
         rows, names = sorted_names(rows, names)
+    of_trials = None if groups is None else source.given(groups, "groups")
+    return _answers(kind, rows, of, weight, names, of_trials, source.n_rows)
+
+
+def _answers(
+    kind: str, rows: np.ndarray, of: np.ndarray, weight: np.ndarray | None, names: list,
+    groups: Column | None, n_rows: int,
+) -> Answers:  # fmt: skip
+    """Return answers of rows of objects; `of` (m,), ascending, are their rows in the table."""
     first = np.append(True, of[1:] != of[:-1])
     counted = of[first]
-    left_out = np.ones(source.n_rows, dtype=bool)
+    left_out = np.ones(n_rows, dtype=bool)
     left_out[counted] = False
     return Answers(
         kind="triplets" if kind in ("mostcentral", "choices") else kind,
@@ -169,7 +176,7 @@ def read_answers(
         weights=weight,
         trials=np.cumsum(first) - 1,
         objects=array_of(names),
-        groups=None if groups is None else row_groups(source.given(groups, "groups"), counted),
+        groups=None if groups is None else row_groups(groups, counted),
         left_out=np.flatnonzero(left_out),
     )
 
@@ -192,6 +199,12 @@ def _check_declaration(
         raise ValueError(f"ranked must be False for kind={kind!r}: one option is chosen.")
     if chosen is None and kind in _NEED_CHOSEN:
         raise TypeError(f"chosen must say which object was chosen for kind={kind!r}.")
+
+
+def _said(kind: str, chosen: ColumnLike, source: Table) -> list[Column]:
+    """Return the column that says what was chosen, of "choices" one or more."""
+    several = _several(chosen, source) if kind == "choices" else [chosen]
+    return [source.given(one, "chosen") for one in several]
 
 
 def _several(chosen: ColumnLike, source: Table, count: int | None = None) -> list:

@@ -109,12 +109,12 @@ class Newton:
         widths = self._widths[columns]
         # Much narrower after a proximal step of at most three passes.
         narrow = widths * np.where(self._n_passes[columns] < 3, 0.1, 0.3)
-        task = PassRequest(
+        request = PassRequest(
             columns, problems.positive[columns], self._taken[columns], self._moved[columns],
             np.column_stack((widths, narrow) if problems.hinge else (np.empty((n, 0)),)),
             problems.scale, problems.with_matrix,
         )  # fmt: skip
-        sums = self._rows.evaluate(W, task)
+        sums = self._rows.evaluate(W, request)
         self._n_passes[columns] += 1
         points = [_Point.of(W, C, own) for own in sums]
         better = [self._improve(columns, point) for point in points]
@@ -280,9 +280,9 @@ class LocalRows:
         self._block = block
         self._last: Passed | None = None
 
-    def evaluate(self, W: np.ndarray, task: PassRequest) -> list[Sums]:
+    def evaluate(self, W: np.ndarray, request: PassRequest) -> list[Sums]:
         """Return sums at W."""
-        self._last = linear_pass(self._block, W, task, self._last)
+        self._last = linear_pass(self._block, W, request, self._last)
         return self._last[0]
 
     def product(self, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
@@ -298,10 +298,10 @@ class ClusterRows:
         self._blocks, self.n_passes = blocks, 0
         self._last: Parts | list[None] = [None] * len(blocks)
 
-    def evaluate(self, W: np.ndarray, task: PassRequest) -> list[Sums]:
+    def evaluate(self, W: np.ndarray, request: PassRequest) -> list[Sums]:
         """Return sums at W."""
         self.n_passes += 1
-        self._last = self._blocks.then(linear_pass, self._shared(W), task, each=[self._last])
+        self._last = self._blocks.then(linear_pass, self._shared(W), request, each=[self._last])
         total, *others = self._last.map(itemgetter(0), name="linear_sums")
         for sums in others:
             for mine, theirs in zip(total, sums, strict=True):

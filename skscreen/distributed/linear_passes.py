@@ -83,36 +83,36 @@ class Kept(NamedTuple):
 Passed = tuple[list[Sums], dict[int, Kept]]
 
 
-def linear_pass(block: Block, W: np.ndarray, task: PassRequest, last: Passed | None) -> Passed:
+def linear_pass(block: Block, W: np.ndarray, request: PassRequest, last: Passed | None) -> Passed:
     """Return the sums of a block at the weights W (n, D), and what is kept of its rows."""
     # Without a pass before, the base is 1/2.
     n, (n_some, width) = block.rows.shape[0], W.shape
-    n_variants = max(task.widths.shape[1], 1)
+    n_variants = max(request.widths.shape[1], 1)
     # Rows that stay in cache are worked on together, but enough of them to outweigh an addition of
     # matrices. Where no matrices are made, factors of all rows are kept.
-    step = min(max(2**16 // width, 512), n) if task.with_matrix else n
+    step = min(max(2**16 // width, 512), n) if request.with_matrix else n
     kept = {
-        column: _begin(n, (n_variants, step), task, k, last and last[1][column])
-        for k, column in enumerate(task.columns.tolist())
+        column: _begin(n, (n_variants, step), request, k, last and last[1][column])
+        for k, column in enumerate(request.columns.tolist())
     }
     values, gradients = np.zeros((n_some, n_variants, 3)), np.zeros((n_some, n_variants, width))
-    curvature = np.zeros((n_some, n_variants, width, *([width] if task.with_matrix else [])))
+    curvature = np.zeros((n_some, n_variants, width, *([width] if request.with_matrix else [])))
     slopes = np.zeros((n_some, n_variants, LENGTHS.size))
     rows, room, dtype = flat_rows(block.rows), None, block.rows.dtype
-    if task.with_matrix and not sparse.issparse(block.rows):
+    if request.with_matrix and not sparse.issparse(block.rows):
         room = np.empty((step, width), dtype), np.empty((width, width), dtype)
     with blas_threads_for(width):
         for first in range(0, n, max(step, 1)):
             part = first, min(first + step, n)
             for k, own in enumerate(kept.values()):
                 loops.linear_losses(
-                    rows, *part, (W[k], task.scale, task.positive[k], task.widths[k]),
+                    rows, *part, (W[k], request.scale, request.positive[k], request.widths[k]),
                     (block.codes, block.weights, own.base, own.before),
                     (own.here, own.factors, own.seconds),
                     (values[k], gradients[k], LENGTHS, slopes[k, 0]),
                 )  # fmt: skip
                 for second, out in zip(own.seconds, curvature[k], strict=True):
-                    _add_curvature(rows, part, second, task.scale, room, out)
+                    _add_curvature(rows, part, second, request.scale, room, out)
     return [
         Sums(
             values[:, v, 0], values[:, v, 1], values[:, v, 2], gradients[:, v], curvature[:, v],
@@ -122,14 +122,14 @@ def linear_pass(block: Block, W: np.ndarray, task: PassRequest, last: Passed | N
     ], kept  # fmt: skip
 
 
-def _begin(n: int, shape: tuple[int, int], task: PassRequest, k: int, last: Kept | None) -> Kept:
+def _begin(n: int, shape: tuple[int, int], request: PassRequest, k: int, last: Kept | None) -> Kept:
     """Return base and margins where a step begins, and room for what a pass finds."""
-    size = n if task.widths.size else 0
+    size = n if request.widths.size else 0
     if last is None:
         base, before = np.full(size, 0.5), np.zeros(n, np.float32)
     else:
-        base = last.factors if task.moved[k] else last.base
-        before = last.here if task.taken[k] else last.before
+        base = last.factors if request.moved[k] else last.base
+        before = last.here if request.taken[k] else last.before
     return Kept(base, np.empty(size), before, np.empty(n, np.float32), np.empty(shape))
 
 

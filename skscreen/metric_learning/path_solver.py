@@ -56,7 +56,7 @@ class PathSolver:
         if self._ranges is not None and warm is not None:
             reduced = self._ranges.leave_out(objective, warm)
         with blas_threads_for(objective.geometry.n_features):
-            start = self.problem.first.scaled(1.0 / lam) if warm is None else warm.start(lam)
+            start = self.problem.ray.scaled(1.0 / lam) if warm is None else warm.start(lam)
             solution, evaluation = minimise(
                 objective, start, settings, warm=warm, reduced=reduced, memory=self._memory
             )

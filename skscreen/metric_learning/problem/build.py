@@ -100,7 +100,7 @@ def linear_part(
 
 def warn_of_zero_metric(problem: Problem, samples: Samples, name: str) -> None:
     """Warn where the zero metric is optimal for every lambda; `name` is what is compared."""
-    if not problem.first.value.any():
+    if not problem.ray.value.any():
         beside = "" if samples.C is None else " by more than linear_term takes"
         warn_user(
             f"No metric brings the near samples of the {name} nearer than the far ones on "

@@ -262,8 +262,8 @@ class Problem:
     # optimal as long as no item leaves the piece of the loss on which it is at theta = 0.
 
     @cached_property
-    def first(self) -> Metric:
-        """S_K, the optimum times lambda from `lam_max` on; 0 where all of it may be rounding."""
+    def ray(self) -> Metric:
+        """S_K: from `lam_max` on the optimum is S_K / lambda; 0 where all of it may be rounding."""
         adjoint, error = self.geometry.adjoint_at_zero(self.loss)
         if self.linear_term is not None:
             adjoint, error = adjoint + self.linear_term, error + self.linear_error
@@ -273,7 +273,7 @@ class Problem:
     @cached_property
     def lam_max(self) -> float:
         """Largest <S_K, A_t> over the end of its piece; 0 if theta = 0 is always optimal."""
-        if not self.first.value.any():
+        if not self.ray.value.any():
             return 0.0
-        margins = self.geometry.margins(self.first)
+        margins = self.geometry.margins(self.ray)
         return max(self.geometry.largest_ratio(margins, self.loss), 0.0)

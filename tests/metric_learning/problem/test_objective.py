@@ -149,7 +149,7 @@ def test_fixed_items_enter_as_their_linear_part(case):
 @cases
 def test_above_lam_max_the_closed_form_is_optimal(case):
     problem = case.problem()
-    lam_max, S = problem.lam_max, problem.first
+    lam_max, S = problem.lam_max, problem.ray
     assert lam_max == pytest.approx(case.explicit.lam_max(), rel=1e-12)
     for factor in (1.0 + 1e-9, 3.0):
         lam = factor * lam_max
@@ -167,7 +167,7 @@ def test_without_any_useful_direction_lam_max_is_zero():
     X = np.array([[0.0], [1.0], [0.5]])
     geometry = Comparisons(X, triplets_from_array(np.array([(0, 1, 2)])))
     problem = Problem(geometry, SmoothedHinge(), PSDCone())
-    lam_max, S = problem.lam_max, problem.first
+    lam_max, S = problem.lam_max, problem.ray
     assert lam_max == 0.0
     assert np.all(S.value == 0.0)
     for lam in (1e-3, 1.0, 1e3):

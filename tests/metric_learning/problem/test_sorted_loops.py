@@ -200,7 +200,7 @@ def test_a_reduced_problem_is_not_better_than_the_full_one():
     """The gap that `extend` proves holds although either sum of losses is rounded."""
     X, y = one_class_of_many()
     problem = Problem(Comparisons(X, triplets_from_labels(X, y, None)), SmoothedHinge(), PSDCone())
-    lam_max, first = problem.lam_max, problem.first
+    lam_max, first = problem.lam_max, problem.ray
     full = problem.at(0.1 * lam_max)
     evaluation = full.evaluate(first.scaled(1.0 / full.lam))
     extended = extend(evaluation, full)

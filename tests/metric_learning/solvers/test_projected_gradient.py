@@ -36,7 +36,7 @@ def run_on(case, options, lam=None, warm=None):
     """Return the solution, and what it leaves for another lambda."""
     problem = case.problem()
     lam = case.lam if lam is None else lam
-    start = problem.first.scaled(1.0 / lam)
+    start = problem.ray.scaled(1.0 / lam)
     solution, end = minimise(problem.at(lam, case.proximal()), start, options, warm=warm)
     return solution, Warm(lam, end, solution.step, solution.n_iter)
 
@@ -140,7 +140,7 @@ def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
 def test_warm_start_at_the_solution_takes_no_iteration(case):
     problem = case.problem()
     objective = problem.at(case.lam, case.proximal())
-    first, end = minimise(objective, problem.first.scaled(1.0 / case.lam), TIGHT)
+    first, end = minimise(objective, problem.ray.scaled(1.0 / case.lam), TIGHT)
     assert first.n_iter > 0
     # With the hinge, the dual variables are part of what is known.
     known = replace(objective, proximal=end.objective.proximal)
@@ -260,7 +260,7 @@ def test_zero_is_found_when_no_metric_helps():
 def test_the_start_does_not_matter(scale):
     case = Case("wine")
     problem = case.problem()
-    start = problem.first.scaled(scale / case.lam)
+    start = problem.ray.scaled(scale / case.lam)
     assert_optimal(case, minimise(problem.at(case.lam), start, TIGHT)[0], 1e-9)
 
 

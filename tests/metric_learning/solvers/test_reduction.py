@@ -21,7 +21,7 @@ def test_items_without_loss_are_left_out_for_a_round(active_set):
     parameters = Parameters(n_neighbors=90, active_set=active_set)
     problem = build(X, parameters, Supervision(y))
     full = problem.at(1e-3 * problem.lam_max)
-    evaluation = full.evaluate(problem.first.scaled(10.0 / problem.lam_max))
+    evaluation = full.evaluate(problem.ray.scaled(10.0 / problem.lam_max))
     reduction = Reduction(full, None, Progress(full.lam, solver_settings(parameters)), short=False)
     part = reduction.active(evaluation)
     if not active_set:
@@ -44,7 +44,7 @@ def test_ranges_that_leave_nothing_out_do_not_mix_orders(fraction):
     X, y = rng.normal(size=(120, 4)), np.arange(120) % 2
     problem = build(X + y[:, None], Parameters(n_neighbors=20), Supervision(y))
     lam = 0.5 * problem.lam_max
-    reference = problem.at(lam).evaluate(problem.first.scaled(1.0 / problem.lam_max)).in_order()
+    reference = problem.at(lam).evaluate(problem.ray.scaled(1.0 / problem.lam_max)).in_order()
     full = replace(reference.objective, lam=fraction * lam)
     assert not np.array_equal(full.geometry.far_sizes, problem.geometry.far_sizes)
     counts = []

@@ -49,7 +49,7 @@ def test_no_range_without_a_decision_at_the_reference():
 def test_ranges_hold_at_certified_optima(case):
     """An item is counted only where it lies in its part at the optimum."""
     problem, explicit = case.problem(), case.explicit
-    start = problem.first.scaled(1.0 / case.lam)
+    start = problem.ray.scaled(1.0 / case.lam)
     reference, _ = minimise(problem.at(case.lam, case.proximal()), start, Settings(tol=1e-6))
     lams = case.lam * np.array([0.5, 0.7, 0.9, 0.99, 1.01, 1.2, 1.5])
     gap = reference.certificate.gap
