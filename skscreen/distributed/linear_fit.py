@@ -52,7 +52,7 @@ def start_of(model: BaseEstimator, old: dict, data: LabelledRows, problems: Prob
 
 
 def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
-    """Return the weights for every so-manieth row, found here."""
+    """Return weights learned from a part of the rows, spread evenly, in the driver."""
     W = np.zeros((problems.Cs.size, problems.width))
     # A hundred rows for each weight and some thousand at least, but not too many numbers.
     wanted = min(max(5_000, 100 * problems.width), 2e7 / problems.width)

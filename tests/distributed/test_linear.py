@@ -112,7 +112,9 @@ def test_chunks_of_other_kinds(client):
     thin = np.where(X > 0.5, X, 0.0)
     expected = ScreenedLinearSVC(tol=1e-12).fit(thin, y).coef_
     csr = da.from_array(thin, chunks=(100, -1)).map_blocks(sparse.csr_array)
-    assert_allclose(DistributedLinearSVC(tol=1e-11).fit(csr, y).coef_, expected, rtol=1e-4)
+    assert_allclose(
+        DistributedLinearSVC(tol=1e-11).fit(csr, y).coef_, expected, rtol=1e-4, atol=1e-12
+    )
     # Rows that were selected: Dask does not know how many there are.
     selected = ROWS[da.from_array(np.arange(len(X)) % 2 == 0, chunks=100)]
     assert np.isnan(selected.shape[0])
