@@ -6,7 +6,6 @@ Ogawa, Suzuki, Suzumura and Takeuchi (2014), arXiv:1401.6740.
 """
 
 import time
-from functools import partial
 
 import numpy as np
 from sklearn.svm import SVC
@@ -21,6 +20,7 @@ from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, compress
+from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
@@ -64,31 +64,31 @@ def tables(data: Sets, names: list[str], args) -> None:
 def samples_of(X, y, gamma: float | None):
     """Return the samples with a penalised intercept."""
     if gamma is None:
-        return LinearSamples(X, y, 1.0, compress(X))
-    return KernelSamples(Gram(X, Kernel("rbf", gamma=gamma), cache_size=2000), y, bias=1.0)
+        return LinearSamples(X, np.ones(y.size), 1.0, compress(X))
+    return KernelSamples(Gram(X, Kernel("rbf", gamma=gamma), cache_size=2000), bias=1.0)
 
 
-def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolver:
+def path_solver(samples, y, shrink: bool, screening: str | None) -> SamplePathSolver:
     """Return a path with one of the solvers compared."""
     screens = screening is not None
 
-    def solve_linear(samples, losses, *, start, fixed, tol):
+    def solve_linear(samples, dual, *, start, fixed, tol):
         began = time.process_time()
-        state = SampleState(samples, losses, start, fixed)
+        state = SampleState(samples, dual, start, fixed)
         state.evaluate()
         coordinate_descent(state, tol, 20_000, screening=screens, shrinking=shrink)
         return state.solution(tol, time.process_time() - began)
 
-    solve_gram = partial(solve_kernel, screening=screens)
-    solve = solve_linear if isinstance(samples, LinearSamples) else solve_gram
-    return SamplePathSolver(samples, hinge(np.ones(samples.n)), solve, screening)
+    solve = solve_linear if isinstance(samples, LinearSamples) else solve_kernel
+    dual = Dual.of(hinge(np.ones(y.size)), y, False)
+    return SamplePathSolver(samples, dual, solve, screening or "")
 
 
 def single(X, y, gamma: float | None, limit: float) -> None:
     """Table III: one fit at C = C_ref / 0.9 from the solution at C_ref = 500 C_min."""
     samples, cells = samples_of(X, y, gamma), []
     for label, (shrink, screening) in COLUMNS.items():
-        solver = path_solver(samples, shrink, screening)
+        solver = path_solver(samples, y, shrink, screening)
         C_ref = 500.0 * solver.C_min
         solver.solve(C_ref, GAP)
         began = time.process_time()
@@ -121,7 +121,7 @@ def whole_path(X, y, gamma: float | None, limit: float) -> None:
     """Table IV: the eps-path from C_min to C_MAX, or as far as the time limit allows."""
     samples, cells = samples_of(X, y, gamma), []
     for label, (shrink, screening) in COLUMNS.items():
-        solver = path_solver(samples, shrink, screening)
+        solver = path_solver(samples, y, shrink, screening)
         C, started, count, missed = solver.C_min, time.process_time(), 0, 0
         while True:
             point = solver.solve(C, min(GAP, 0.01 * EPS))

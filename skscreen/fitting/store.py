@@ -255,7 +255,7 @@ def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
     """Return what a file says of itself: whose it is, and what its names and arrays are."""
     # In between, the version of the format.
     content = (part for name in sorted(arrays) for part in (name, np.asarray(arrays[name])))
-    return f"{key} 4 {content_key(*content)}"
+    return f"{key} 5 {content_key(*content)}"
 
 
 def check_store(store: str | os.PathLike | Store | None) -> Store | None:

@@ -1,8 +1,8 @@
-"""The unpenalised intercept b of a hinge-loss problem, whose margins are m_i = <z_i, w> + y_i b.
+"""The unpenalised intercept b of a hinge-loss problem, whose scores are <x_i, w> + b.
 
-For a known w the losses sum_i C_i (1 - m_i)_+ are smallest where b is a weighted quantile of the
-kinks y_i - <x_i, w>: at level sum of C_i over y_i = +1. A quantile increases in each kink, so
-bounds on all <z_i, w> bound b, and with it the margins.
+For a known w the losses are smallest where b is a weighted quantile of the kinks target_i - <x_i,
+w>: at level sum of C_i over y_i = +1. A quantile increases in each kink, so bounds on all <x_i, w>
+bound b, and with it the scores.
 
 References
 ----------
@@ -20,7 +20,7 @@ from skscreen.core.floats import EPS
 best_intercepts = samples.best_intercepts
 """(kinks (m,), caps (m,), level) -> the ends of the interval of best intercepts.
 
-Kinks are y_i (t_i - m_i), the level is the sum of C_i where y_i = +1: see
+Kinks are target_i - <x_i, w>, the level is the sum of C_i where y_i = +1: see
 `_compiled/samples/intercept.hpp`.
 """
 
@@ -44,38 +44,35 @@ def balancing_intercepts(
 def bounds_with_intercept(
     lower: np.ndarray,
     upper: np.ndarray,
-    y: np.ndarray,
-    thresholds: np.ndarray | float,
+    target: np.ndarray | float,
     end: Callable[[np.ndarray, float], float],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Turn bounds (m,) on all <z_i, w*> into bounds on the margins at every optimal intercept."""
+    """Turn bounds (m,) on all <x_i, w*> into bounds on the scores at every optimal intercept."""
     # For a part of the samples: at one of these intercepts, which is as good. `end` returns the
     # lower (side -1) or upper end of the interval of best intercepts for kinks, and rises in each.
     # Bounds are NaN where nothing is known about a ball without a finite radius.
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
-    kinks = y * (thresholds - lower), y * (thresholds - upper)
-    smallest, largest = end(np.minimum(*kinks), -1.0), end(np.maximum(*kinks), 1.0)
-    moves = y * smallest, y * largest
-    # Rounding error of a margin with an intercept, in addition to that of its bounds.
-    rounding = 8.0 * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
-    return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding
+    smallest, largest = end(target - upper, -1.0), end(target - lower, 1.0)
+    # Rounding error of a score with an intercept, in addition to that of its bounds.
+    rounding = 8.0 * EPS * (np.abs(target) + max(abs(smallest), abs(largest)))
+    return lower + smallest - rounding, upper + largest + rounding
 
 
-def balanced_target(short: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return C_i s_i (n,), s a subgradient at the best intercept: sum y_i C_i s_i = 0."""
-    short = short - y * best_intercepts(y * short, caps, caps[y > 0.0].sum())[0]
-    target = np.where(short > 0.0, caps, 0.0)
-    balance(short, y, caps, target)
-    return target
+def balanced_target(slopes: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return dual variables (n,) at the bounds that slopes ask for, whose sum is zero."""
+    slopes = slopes - best_intercepts(slopes, high - low, high.sum())[0]
+    beta = np.where(slopes > 0.0, high, np.where(slopes < 0.0, low, 0.0))
+    balance(slopes, low, high, beta)
+    return beta
 
 
-def balance(short: np.ndarray, y: np.ndarray, caps: np.ndarray, alpha: np.ndarray) -> None:
-    """Make the sum of y_i alpha_i vanish by the samples nearest to the kink, where `short` is 0."""
-    # With the best intercept these are on the kink, so that <alpha, short> stays the same.
-    missing = samples.balance_at_kink(short, y, caps, alpha)
+def balance(slopes: np.ndarray, low: np.ndarray, high: np.ndarray, beta: np.ndarray) -> None:
+    """Make the sum of beta vanish by the samples nearest to the kink, where `slopes` are 0."""
+    # With the best intercept these are on the kink, so that <beta, slopes> stays the same.
+    missing = samples.balance_at_kink(slopes, low, high, beta)
     if missing != 0.0:
-        samples.balance_in(np.argsort(np.abs(short), kind="stable"), missing, y, caps, alpha)
+        samples.balance_in(np.argsort(np.abs(slopes), kind="stable"), missing, low, high, beta)
 
 
 weighted_quantile = samples.weighted_quantile

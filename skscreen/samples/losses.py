@@ -1,14 +1,9 @@
 """Losses of samples: a threshold, a cap and a shift for each."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-
-from skscreen._compiled import samples
-
-# Margins without errors.
-_EXACT = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -18,7 +13,9 @@ class SampleLosses:
     With short_i = t_i - m_i each is the largest a short_i - shift_i/2 a^2 over 0 <= a <= cap_i, and
     the dual variables alpha_i are those a:
 
-        max sum_i (t_i alpha_i - shift_i/2 alpha_i^2) - 1/2 |sum_i alpha_i z_i|^2.
+        max sum_i (t_i alpha_i - shift_i/2 alpha_i^2) - 1/2 |sum_i alpha_i z_i|^2,
+
+    z_i = y_i x_i. `svm.dual` has this in signed variables.
     """
 
     thresholds: np.ndarray  # margins t_i from which on there is no loss; 1 in classification
@@ -27,31 +24,6 @@ class SampleLosses:
     # In regression: what rounding took from thresholds, and what users' intercepts are larger by.
     lost: np.ndarray | None = None
     origin: float = 0.0
-
-    def at(self, C: float) -> "SampleLosses":
-        """Return C times the losses."""
-        return replace(self, caps=C * self.caps, shifts=self.shifts / C)
-
-    def take(self, index: np.ndarray) -> "SampleLosses":
-        """Return the losses of some samples."""
-        return SampleLosses(self.thresholds[index], self.caps[index], self.shifts[index])
-
-    def short(self, margins: np.ndarray, b: float = 0.0, y: np.ndarray | None = None) -> np.ndarray:
-        """Return t_i - m_i, what margins (with an intercept, where there are labels) lack."""
-        return self.thresholds - (margins if y is None else margins + b * y)
-
-    def certify(
-        self, short: np.ndarray, alpha: np.ndarray, width: np.ndarray = _EXACT
-    ) -> tuple[float, float]:
-        """Return the sums of slacknesses, terms that are not negative, and of losses.
-
-        Slacknesses are the largest for margins that may be off by `width` (n,).
-        """
-        return samples.certify(short, alpha, self.caps, self.shifts, width)
-
-    def gain(self, alpha: np.ndarray) -> float:
-        """Return what the dual has beside -1/2 |sum_i alpha_i z_i|^2."""
-        return float((alpha * (self.thresholds - 0.5 * self.shifts * alpha)).sum())
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -64,23 +36,6 @@ class SampleLosses:
         """Whether all losses have a slope everywhere, and no linear piece."""
         smooth = np.isinf(self.caps) & (self.shifts > 0.0)
         return bool(smooth.any() and np.all(smooth | (self.caps == 0.0)))
-
-    def best(self, short: np.ndarray) -> np.ndarray:
-        """Return the dual variables that belong to margins: minus slopes of the losses."""
-        if not self.shifts.any():
-            return np.where(short > 0.0, self.caps, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inside = np.where(short > 0.0, short / self.shifts, 0.0)
-        return np.minimum(inside, self.caps)
-
-    def slopes(self, short: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """Return the gradient of the dual."""
-        return short - self.shifts * alpha
-
-    @property
-    def linear_below(self) -> np.ndarray:
-        """Margins below which the losses are linear."""
-        return self.thresholds - self.shifts * self.caps
 
 
 def hinge(caps: np.ndarray) -> SampleLosses:

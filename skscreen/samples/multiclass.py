@@ -50,10 +50,6 @@ class _Classes:
         """Return the weights of the samples of a problem."""
         return self.labels.weights[self.rows(problem)]
 
-    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
-        """Return sign times dual variable of the samples of a problem."""
-        return self.signs(problem) * alpha
-
     def signs(self, problem: int) -> np.ndarray:
         """Return the signs, +1 or -1, of the samples of a problem."""
         raise NotImplementedError
@@ -95,9 +91,9 @@ class OneVsRest(_Classes):
         positive = problem if self.n_problems > 1 else 1
         return np.where(self.labels.codes == positive, 1.0, -1.0)
 
-    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return sign times dual variable, a row for each problem, a column for each sample."""
-        return np.stack([self.signs(k) * alpha for k, alpha in enumerate(alphas)])
+    def dual_coefs(self, betas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return dual variables with signs, a row for each problem, a column for each sample."""
+        return np.stack(betas)
 
 
 class OneVsOne(_Classes):
@@ -122,12 +118,12 @@ class OneVsOne(_Classes):
         """Return the signs, +1 or -1, of the samples of a problem."""
         return np.repeat([1.0, -1.0], [self.members[c].size for c in self.pairs[problem]])
 
-    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return sign times dual variable as `SVC` has it: a row for each other class."""
+    def dual_coefs(self, betas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return dual variables with signs as `SVC` has them: a row for each other class."""
         out = np.zeros((self.labels.present.size - 1, self.labels.rows.size))
-        for (i, j), alpha in zip(self.pairs, alphas, strict=True):
-            out[j - 1, self.members[i]] = alpha[: self.members[i].size]
-            out[i, self.members[j]] = -alpha[self.members[i].size :]
+        for (i, j), beta in zip(self.pairs, betas, strict=True):
+            out[j - 1, self.members[i]] = beta[: self.members[i].size]
+            out[i, self.members[j]] = beta[self.members[i].size :]
         return out
 
 

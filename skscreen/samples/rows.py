@@ -2,12 +2,12 @@
 
 The vectors of the problem are z_i = y_i (x_i, B), with y_i in {-1, +1} and B the value of a
 feature that all samples share (0: there is none), whose weight times B is an intercept that is
-penalised like the other weights. Signs and B are applied to results, never to the data.
+penalised like the other weights. Signs and B are applied to results, never to the data. Problems in
+signed variables (`svm.dual`) have the signs +1.
 
-In regression a residual can be too large on either side. With the samples of a hinge-loss problem
-that is two of them on one row: x_i with the threshold y_i - epsilon, and -x_i with the threshold
--(y_i + epsilon). Such 2n samples read the n rows without a copy: place i stands for row i mod n.
-For kernel values see `gram.Places`.
+In regression a residual can be too large on either side: that is two dual variables on one row.
+Such 2n samples read the n rows without a copy: place i stands for row i mod n. For kernel values
+see `gram.Places`.
 """
 
 from copy import copy
@@ -33,11 +33,6 @@ _TOGETHER = 256
 
 # What is made of the data, and not kept in files.
 _FOR_LOOPS = {"rows", "short_rows"}
-
-
-def both_signs(n: int) -> np.ndarray:
-    """Return n times +1, then n times -1: the signs of samples each of which stands twice."""
-    return np.repeat([1.0, -1.0], n)
 
 
 class LinearSamples:
@@ -91,9 +86,9 @@ class LinearSamples:
         return out
 
     def twice(self) -> "LinearSamples":
-        """Return samples that stand twice, with both signs, on the same rows."""
+        """Return samples that stand twice on the same rows."""
         out = copy(self)
-        out.n, out.y, out.norms = 2 * self.n, both_signs(self.n), np.tile(self.norms, 2)
+        out.n, out.y, out.norms = 2 * self.n, np.tile(self.y, 2), np.tile(self.norms, 2)
         return out
 
     def _tiled(self, values: np.ndarray) -> np.ndarray:
@@ -221,7 +216,7 @@ class LinearSamples:
             out[-1] = self.bias * scales.sum()
         return out
 
-    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    def some_scores(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""
         return self.restrict(index).margins(self.combine(alpha))
 

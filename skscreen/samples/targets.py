@@ -67,8 +67,9 @@ class BothSides:
         """Return which of the samples take part: all."""
         return self.everyone
 
-    def signs(self, problem: int) -> None:
-        """Return None: each sample has both signs."""
+    def signs(self, problem: int) -> np.ndarray:
+        """Return the signs of both sides of each sample, (2 n,)."""
+        return np.repeat([1.0, -1.0], self.everyone.size)
 
     def losses(self, problem: int, loss: str) -> SampleLosses:
         """Return the losses at C = 1 of both sides, (2 n,)."""
@@ -83,10 +84,9 @@ class BothSides:
         lost = (exact - thresholds).astype(np.float64)
         return replace(losses, thresholds=thresholds, lost=lost, origin=self.shift)
 
-    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return dual variables of positive minus those of negative residuals, as a row."""
-        above, below = np.split(alphas[0], 2)
-        return (above - below)[None]
+    def dual_coefs(self, betas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the sums of the dual variables of both sides, as a row."""
+        return betas[0].reshape(2, -1).sum(axis=0, keepdims=True)
 
     def losses_of_hinge(self, problem: int) -> SampleLosses:
         """Return the losses at C = 1 if they are those of a tube, without squares."""
@@ -95,11 +95,6 @@ class BothSides:
     def weights(self, problem: int) -> np.ndarray:
         """Return the weights of the samples."""
         return self.labels.repetitions
-
-    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
-        """Return dual variables of positive minus those of negative residuals."""
-        above, below = np.split(alpha, 2)
-        return above - below
 
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples, and their number, (1,): there are no classes."""

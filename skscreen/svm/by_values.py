@@ -10,6 +10,7 @@ from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.multiclass import Division
 from skscreen.samples.targets import BothSides
+from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.solution import SampleSolution
 
 # Share of the primal value that rounding errors outside of the certificate may have.
@@ -27,14 +28,13 @@ def with_weights(
     # Most problems have all samples.
     if rows.size < X.shape[0]:
         X, given = X[rows], given[rows]
-    w, C = X.T @ division.signed(problem, found.alpha), found.C
+    w, C = X.T @ found.beta.reshape(-1, X.shape[0]).sum(axis=0), found.C
     # The primal value is that of the weights.
-    losses, y = division.losses_of_hinge(problem), division.signs(problem)
+    dual = Dual.of(division.losses_of_hinge(problem), division.signs(problem), False)
     scores = X @ w + found.b
-    margins = np.concatenate([scores, -scores]) if y is None else y * scores
-    short = np.maximum(losses.thresholds - margins, 0.0)
+    slopes = dual.target - np.tile(scores, dual.target.size // scores.size)
     square = float(w @ w) + ((found.b / bias) ** 2 if bias else 0.0)
-    primal, before = 0.5 * square + C * float(losses.caps @ short), found.certificate
+    primal, before = 0.5 * square + C * float(dual.losses(slopes).sum()), found.certificate
     gap = before.gap + max(primal - before.primal, 0.0)
     b = found.b - float(np.sum(origin * w))
     # Rounding errors of users' scores, as sums of products, are not part of the certificate.

@@ -322,7 +322,7 @@ def set_learned(
     else:
         learned, signed, w = _certificates(model, solutions), None, None
         if not model.by_weights:
-            signed = division.dual_coefs([solution.alpha for solution in solutions])
+            signed = division.dual_coefs([solution.beta for solution in solutions])
         if kernel.name == "linear":
             w = weights_of(solutions)
     if kernel.name in KERNELS_WITH_GAMMA:

@@ -18,10 +18,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from skscreen.core.certificate import Certificate, ScreeningEvent
+from skscreen.core.certificate import ScreeningEvent
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.definite import IndefiniteError
-from skscreen.svm.certificate import Box
+from skscreen.svm.certificate import without_losses
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.uncertified import NO_HARD_MARGIN
@@ -30,15 +30,13 @@ from skscreen.svm.uncertified import NO_HARD_MARGIN
 _NONE = 1e-7
 
 
-def solve_hard_margin(
-    solver: SamplePathSolver, signs: np.ndarray, free: bool, tol: float
-) -> SampleSolution:
-    """Return the solution for C = inf of a new problem with `signs` (n,), or refuse it."""
+def solve_hard_margin(solver: SamplePathSolver, tol: float) -> SampleSolution:
+    """Return the solution for C = inf of a new problem, or refuse it."""
     for found, is_last in _growing(solver, tol):
-        hard = _feasible(found, signs, free, tol, solver.rounding(found))
+        hard = without_losses(solver.samples, solver.dual, found, tol)
         if hard.converged or is_last:
             break
-        square, total = float(found.alpha @ found.margins), float(found.alpha.sum())
+        square, total = float(found.beta @ found.scores), float(found.alpha.sum())
         if math.sqrt(max(square, 0.0)) <= _NONE * solver.samples.norms.max() * total:
             raise ValueError(
                 "C=inf needs classes that can be separated, and X and y cannot: no margin is above "
@@ -47,12 +45,12 @@ def solve_hard_margin(
     return hard
 
 
-def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> SampleSolution:
-    """Return the solution of a regression without any loss, caps (n,) at C = 1, or refuse it."""
+def solve_hard_tube(solver: SamplePathSolver, tol: float) -> SampleSolution:
+    """Return the solution of a regression without any loss, or refuse it."""
     for found, _ in _growing(solver, tol):
         # It is that of every C whose dual variables are below their bounds: there losses cost more
         # than they save. Rounding errors reach no further than half of them.
-        if np.all(found.alpha <= 0.5 * found.C * caps):
+        if np.all(found.alpha <= 0.5 * found.C * solver.dual.width):
             return replace(found, C=math.inf)
     raise ValueError(
         "C=inf needs a function within epsilon of all targets, and there is none for this X and y, "
@@ -75,22 +73,3 @@ def _growing(solver: SamplePathSolver, tol: float) -> Iterator[tuple[SampleSolut
         if C >= last:
             return
         C = min(100.0 * C, last)
-
-
-def _feasible(
-    found: SampleSolution, signs: np.ndarray, free: bool, tol: float, errors: np.ndarray
-) -> SampleSolution:
-    """Return a solution scaled until no sample has a loss, for errors (n,) of margins."""
-    ends = np.where(signs > 0.0, np.inf, -np.inf)
-    box = Box(signs, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free)
-    longer = box.stretched(signs * found.alpha, signs * found.margins, errors)
-    if longer is None:
-        unknown = replace(found.certificate, gap=math.inf)
-        return replace(found, C=math.inf, certificate=unknown, converged=False)
-    factor, view = longer
-    hard = found.stretched(factor, view.b)
-    gap = view.gap + 0.5 * hard.apart**2
-    primal = view.primal if hard.w is None else 0.5 * float(hard.w @ hard.w)
-    certificate = Certificate(primal, primal - gap, max(gap, EPS * primal))
-    converged = certificate.relative_gap <= tol
-    return replace(hard, C=math.inf, certificate=certificate, converged=converged)

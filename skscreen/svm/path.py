@@ -98,7 +98,7 @@ class PathOverC(PathResult):
         """
         division = self.data.division
         rows = [
-            division.dual_coefs([found.alpha for found in solution.problems])
+            division.dual_coefs([found.beta for found in solution.problems])
             for solution in self.solutions
         ]
         out = np.zeros((len(self), len(rows[0]), self.X.shape[0]))

@@ -9,24 +9,21 @@ from functools import cached_property
 import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, screening_event
-from skscreen.core.decisions import LINEAR, ZERO
+from skscreen.core.decisions import UNDECIDED
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.labels import check_bounds
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.certificate import as_held, certified, rounding
+from skscreen.svm.certificate import GivenTargets, Samples, as_given, certified
+from skscreen.svm.dual import Dual, Extremes
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import BOUNDS, Bound, Extremes, ball_test, decide, one_ball
-from skscreen.svm.solvers.hinge import HingeTerms
+from skscreen.svm.screening.rules import BOUNDS, Bound, ball_test, one_ball
 from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution
-
-Samples = LinearSamples | KernelSamples
 
 # `solve_linear` or `solve_kernel`.
 Solve = Callable[..., SampleSolution]
@@ -38,11 +35,11 @@ FEW_ROWS = 1000
 
 @dataclass
 class _Known:
-    """A point known for one C: alpha and margins (n,), see `SampleSolution`, and decisions (n,)."""
+    """A point known for one C: beta and scores (n,), see `SampleSolution`, and decisions (n,)."""
 
     C: float
-    alpha: np.ndarray
-    margins: np.ndarray
+    beta: np.ndarray
+    f: np.ndarray
     b: float | None = None  # the best one, if not known
     rounding: float = 0.0
     apart: float = 0.0
@@ -53,31 +50,31 @@ class _Known:
 class SamplePathSolver:
     """Solves for one C after the other, each from the solution before, which is screened with.
 
-    Losses are those at C = 1. `screening` is a name of `rules.BOUNDS` or empty; a `free` intercept
-    is unpenalised, and then sum y_i alpha_i = 0.
+    The problem is that of C = 1. `screening` is a name of `rules.BOUNDS` or empty; `given` are the
+    targets of a regression as users have them.
     """
 
     def __init__(
         self,
         samples: Samples,
-        losses: SampleLosses,
+        dual: Dual,
         solve: Solve,
         screening: str,
         *,
-        free: bool = False,
         max_iter: int | None = None,
+        given: GivenTargets | None = None,
     ):
-        self.samples, self._losses = samples, losses
-        self._weights = self._losses.caps
+        self.samples, self.dual, self._given = samples, dual, given
+        self._weights = dual.width
         self._solve, self._max_iter = solve, math.inf if max_iter is None else max_iter
         # The gap balls of points at the new C screen in any case but this.
         self._screens, self._bound = screening != "", BOUNDS.get(screening or "gap")
-        self._signs, self._on_path = samples.y if free else None, False
+        self._on_path = False
         self._known: list[_Known] = []
 
     @cached_property
     def _begins(self) -> FirstPiece:
-        return FirstPiece(self.samples, self._losses, self._signs)
+        return FirstPiece(self.samples, self.dual)
 
     @property
     def C_min(self) -> float:
@@ -89,44 +86,41 @@ class SamplePathSolver:
         """A C up to which, at least, the solution is proportional to C; see `FirstPiece`."""
         return self._begins.C_start
 
-    def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
-        """Use alpha (n,) of some C, and margins if known; one on either side of C helps a solve."""
+    def recall(self, C: float, beta: np.ndarray, f: np.ndarray | None, C_min: float) -> None:
+        """Use beta (n,) of some C, and scores if known; one on either side of C helps a solve."""
         self._begins.C_min = C_min
-        losses = self._losses.at(C)
-        inside = np.clip(alpha, 0.0, losses.caps)
-        if margins is None or not np.array_equal(inside, alpha):
-            margins = self.samples.q_dot(inside)
-        self._known.append(_Known(C, inside, margins))
+        dual = self.dual.at(C)
+        inside = np.clip(beta, dual.low, dual.high)
+        if f is None or not np.array_equal(inside, beta):
+            f = self.samples.q_dot(inside)
+        self._known.append(_Known(C, inside, f))
 
     def _reference(self, known: _Known) -> Reference:
         if known.reference is None:
-            losses, norms, signs = self._losses.at(known.C), self.samples.norms, self._signs
-            b = known.b
-            if b is None:
-                b = HingeTerms(losses, signs).best_intercept(known.margins)
+            dual = self.dual.at(known.C)
+            b = dual.best_intercept(known.f) if known.b is None else known.b
             known.reference = reference(
-                norms, known.margins, known.alpha, losses, signs, b, rounding=known.rounding,
-                apart=known.apart,
-            )  # fmt: skip
+                self.samples.norms, known.f, known.beta, dual, b, known.rounding, known.apart
+            )
         return known.reference
 
     def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
         """Solve for one C, from dual variables `start` or from the solution for another C."""
         began, C = time.perf_counter(), float(C)
-        check_bounds(C, self._losses.sizes)
-        losses = self._losses.at(C)
+        check_bounds(C, self.dual.sizes)
+        dual = self.dual.at(C)
         # With a free intercept there is no piece in closed form.
-        if self._signs is None and not self._begins.ends_before(C):
-            first = as_held(self.samples, losses, self._first(C, losses), False, tol)
-            # The gap is only larger if rounding errors of the margins are too large.
+        if not (dual.free or self._begins.ends_before(C)):
+            first = as_given(self.samples, dual, self._first(C, dual), tol, self._given)
+            # The gap is only larger if rounding errors of the scores are too large.
             if first.certificate.relative_gap <= tol:
                 return self._keep(C, first, [], None, began)
-        margins = codes = None
+        f = codes = None
         history: list[ScreeningEvent] = []
         if start is None and self._known:
-            start, margins, codes = self._carry_over(C, losses, history)
+            start, f, codes = self._carry_over(C, dual, history)
         with blas_threads_for(self.samples.width):
-            solution = self._solved(losses, start, margins, codes, tol)
+            solution = self._solved(dual, start, f, codes, tol)
             history += after_steps(solution.history, 0, lam=1.0 / C)
             decided = codes is not None and codes.any()
             if not solution.converged and decided and solution.n_iter < self._max_iter:
@@ -135,21 +129,21 @@ class SamplePathSolver:
                 before, codes = solution.n_iter, None
                 # A point far off is a worse start than none.
                 far = solution.certificate.gap > solution.certificate.primal
-                start = None if far else solution.alpha
+                start = None if far else solution.beta
                 event = ScreeningEvent("repair", 1.0 / C, before, 0, 0, self.samples.n, 0)
-                solution = self._solved(losses, start, None, None, tol, before)
+                solution = self._solved(dual, start, None, None, tol, before)
                 history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
                 solution = replace(solution, n_iter=solution.n_iter + before)
         return self._keep(C, solution, history, codes, began)
 
     def _keep(self, C: float, found: SampleSolution, history, codes, began) -> SampleSolution:
         """Make a solution what the next one starts from; return it with its C, steps and time."""
-        square, size = found.alpha @ found.margins, found.alpha @ self.samples.norms
+        square, size = found.beta @ found.scores, found.alpha @ self.samples.norms
         if found.w is None and square < -INDEFINITE * size**2:
             raise IndefiniteError(indefinite_message("the square of a norm is negative"))
         self._on_path = True
         self._known = [
-            _Known(C, found.alpha, found.margins, found.b, found.rounding, found.apart, codes)
+            _Known(C, found.beta, found.scores, found.b, found.rounding, found.apart, codes)
         ]
         return replace(found, C=C, history=tuple(history), seconds=time.perf_counter() - began)
 
@@ -160,117 +154,115 @@ class SamplePathSolver:
             return solution
         began, last = time.perf_counter(), self._reference(known)
         extremes = ball_test(gap_ball(last), last.norms)
-        codes = HingeTerms(last.losses, self._signs).decide(extremes, known.codes)
+        codes = last.dual.decided(extremes, known.codes)
         seconds = time.perf_counter() - began
         event = screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / known.C)
         history, seconds = (*solution.history, event), solution.seconds + seconds
         return replace(solution, history=history, seconds=seconds)
 
-    def _solved(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
+    def _solved(self, dual: Dual, start, f, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, polish where many digits are asked for or rows are few, and certify."""
         # Products with this tolerance stay finite.
         how = {"start": start, "fixed": codes, "tol": min(float(tol), 1e100)}
         if isinstance(self.samples, KernelSamples):
-            how["margins"] = margins
+            how["scores"] = f
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
-        solution = self._solve(self.samples, losses, **how)
+        solution = self._solve(self.samples, dual, **how)
         # Of few rows the system costs little, and weights then give the same digits as repetitions.
         few_rows = isinstance(self.samples, LinearSamples) and self.samples.n <= FEW_ROWS
         if tol <= 1e-8 or few_rows:
-            solution = polish(self.samples, losses, solution, self._signs)
-        return certified(self.samples, losses, solution, self._signs is not None, tol)
+            solution = polish(self.samples, dual, solution)
+        return certified(self.samples, dual, solution, tol, self._given)
 
-    def rounding(self, solution: SampleSolution) -> np.ndarray:
-        """Return estimates of rounding errors of the margins of a solution."""
-        return rounding(self.samples, self._losses, solution)
-
-    def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
-        """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
-        margins, alpha = C * self._begins.margins, C * self._begins.alpha
-        exact = self._reference(_Known(C, alpha, margins, 0.0))
-        primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
-        w = self.samples.combine(alpha) if isinstance(self.samples, LinearSamples) else None
+    def _first(self, C: float, dual: Dual) -> SampleSolution:
+        """Return the solution up to C_min, where no score has reached its target (Lemma 9)."""
+        f, beta = C * self._begins.f, C * self._begins.beta
+        exact = self._reference(_Known(C, beta, f, 0.0))
+        primal = 0.5 * exact.square + dual.gap_of_slopes(beta, dual.target - f)[1]
+        w = self.samples.combine(beta) if isinstance(self.samples, LinearSamples) else None
         return SampleSolution(
-            alpha=alpha, margins=margins, w=w,
+            beta=beta, scores=f, w=w,
             certificate=Certificate(primal, primal - exact.gap, exact.gap), n_iter=0,
             converged=True, seconds=0.0,
         )  # fmt: skip
 
-    def _carry_over(self, C: float, losses: SampleLosses, history: list[ScreeningEvent]):
-        """Return a start for C, its margins and decisions, from solutions for other C."""
+    def _carry_over(self, C: float, dual: Dual, history: list[ScreeningEvent]):
+        """Return a start for C, its scores and decisions, from solutions for other C."""
         began = time.perf_counter()
         nearest = min(self._known, key=lambda known: abs(math.log(C / known.C)))
-        start, margins = self._scaled(nearest, C, losses.caps)
+        start, f = self._scaled(nearest, C, dual)
         ends = sorted(self._known, key=lambda known: known.C)
         between = len(ends) == 2 and ends[0].C < C < ends[1].C
         if between:
-            start, margins = self._interpolated(ends[0], ends[1], C, losses.caps)
+            start, f = self._interpolated(ends[0], ends[1], C, dual)
         codes = None
         if self._bound is not None:
             if between:
-                codes = self._decided(_Known(C, start, margins), C, self._bound)
+                codes = self._decided(_Known(C, start, f), C, self._bound)
             else:
                 codes = self._decided(nearest, C, self._bound)
-            moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, losses.caps, start))
-            margins = margins + self.samples.q_dot(moved - start)
+            moved = dual.moved(start, codes)
+            f = f + self.samples.q_dot(moved - start)
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
-        # Solvers take margins with such errors for exact ones.
-        exact = nearest.rounding <= 32.0 * EPS * float(nearest.alpha @ self.samples.norms)
-        return start, margins if exact else None, codes
+        # Solvers take scores with such errors for exact ones.
+        exact = nearest.rounding <= 32.0 * EPS * float(np.abs(nearest.beta) @ self.samples.norms)
+        return start, f if exact else None, codes
 
     def _decided(self, known: _Known, C: float, bound: Bound) -> np.ndarray:
         """Return what a point of some C decides for another C, or for its own."""
-        reference, rho, losses = self._reference(known), C / known.C, self._losses.at(C)
+        reference, rho, dual = self._reference(known), C / known.C, self.dual.at(C)
         if rho == 1.0:
             extremes = ball_test(gap_ball(reference), reference.norms)
         else:
             extremes = self._test(bound, reference, rho)
-        codes = HingeTerms(losses, self._signs).decide(extremes)
-        if self._signs is None:
+        codes = dual.decided(extremes)
+        if not dual.free:
             return codes
-        return decide(*compare_at(reference, rho, self.samples), codes, losses)
+        return dual.codes(*compare_at(reference, rho, self.samples), codes)
 
-    def decided_ahead(self, C: float, alpha: np.ndarray, b: float, ahead: float) -> int:
+    def decided_ahead(self, C: float, beta: np.ndarray, b: float, ahead: float) -> int:
         """Return how many samples the solution for C, with intercept b, decides for another C."""
         if self._bound is None or ahead <= self.C_min:
             return 0
         self._on_path = True
-        known = _Known(C, alpha, self.samples.q_dot(alpha), b if self._signs is not None else 0.0)
-        return int(np.count_nonzero(self._decided(known, ahead, self._bound)))
+        known = _Known(C, beta, self.samples.q_dot(beta), b if self.dual.free else 0.0)
+        return int(np.count_nonzero(self._decided(known, ahead, self._bound) != UNDECIDED))
 
-    def _scaled(self, known: _Known, C: float, caps: np.ndarray):
+    def _scaled(self, known: _Known, C: float, dual: Dual):
         """Return C / C0 times a point, with variables at their bound kept exactly there.
 
         With few at their bound times what raises the dual value most: for a hard margin that is 1.
         """
-        before, ratio, alpha = known.C * self._weights, C / known.C, known.alpha
-        at_bound, rho = alpha >= before, ratio
-        n_bound, n_used = np.count_nonzero(at_bound), np.count_nonzero(alpha)
-        if ratio > 1.0 and 2 * n_bound < n_used and not self._losses.smooth:
-            square = max(float(alpha @ known.margins), 1e-300)
-            rho = min(max(float(self._losses.thresholds @ alpha) / square, 1.0), ratio)
-        start = np.minimum(rho * alpha, caps)
+        ratio, beta = C / known.C, known.beta
+        at_bound, rho = self._at_bound(known), ratio
+        n_bound, n_used = np.count_nonzero(at_bound), np.count_nonzero(beta)
+        if ratio > 1.0 and 2 * n_bound < n_used and not dual.smooth:
+            square = max(float(beta @ known.f), 1e-300)
+            rho = min(max(float(dual.target @ beta) / square, 1.0), ratio)
+        start = np.clip(rho * beta, dual.low, dual.high)
         if rho == ratio:
-            start[at_bound] = caps[at_bound]
-        return start, rho * known.margins
+            start[at_bound] = dual.ends[at_bound]
+        return start, rho * known.f
 
-    def _interpolated(self, below: _Known, above: _Known, C: float, caps: np.ndarray):
+    def _at_bound(self, known: _Known) -> np.ndarray:
+        """Return which dual variables are at their bound, and not at 0."""
+        return np.abs(known.beta) >= known.C * self._weights
+
+    def _interpolated(self, below: _Known, above: _Known, C: float, dual: Dual):
         """Return the point between two, linear in C: the solution if no sample changes sides."""
         share = (C - below.C) / (above.C - below.C)
-        at_bound = (below.alpha >= below.C * self._weights) & (
-            above.alpha >= above.C * self._weights
-        )
-        alpha = below.alpha + share * (above.alpha - below.alpha)
-        start = np.where(at_bound, caps, np.minimum(alpha, caps))
-        return start, below.margins + share * (above.margins - below.margins)
+        at_bound = self._at_bound(below) & self._at_bound(above)
+        beta = below.beta + share * (above.beta - below.beta)
+        start = np.where(at_bound, dual.ends, np.clip(beta, dual.low, dual.high))
+        return start, below.f + share * (above.f - below.f)
 
     def _test(self, bound: Bound, known: Reference, rho: float) -> Extremes:
         # "ball1" first, as the others cost a product with the whole kernel matrix. For losses with
         # shifts the dual variables that belong to w are those of "ball1".
-        if not self._on_path or self._losses.smooth:
+        if not self._on_path or self.dual.smooth:
             bound = one_ball
 
         def products(step: np.ndarray) -> tuple[np.ndarray, float]:
@@ -283,14 +275,14 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     """Return up to which multiple of its C a solution is within `eps` of the optimum; at least 1.
 
     For all rho up to it dual variables prove (P(w0) - P*) / P(w0) <= eps at rho C. With W = |w0|^2,
-    A = sum alpha0 and B the sum of losses, rho alpha0 (Appendix D of Ogawa et al. 2014) do where
-    rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), and alpha0, of a hard margin for ever, where
+    A = target'beta0 and B the sum of losses, rho beta0 (Appendix D of Ogawa et al. 2014) do where
+    rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), and beta0, of a hard margin for ever, where
     gap0 + (rho - 1) B <= eps (W / 2 + rho B).
     """
-    W, found = max(float(solution.alpha @ solution.margins), 0.0), solution.certificate
+    W, found = max(float(solution.beta @ solution.scores), 0.0), solution.certificate
     A = found.dual + 0.5 * W
     B = max(found.primal - 0.5 * W, 0.0)
-    # Margins are those of w0, which may be apart from that of alpha0.
+    # Scores are those of w0, which may be apart from that of beta0.
     spare = eps * found.primal - found.gap - 2.0 * math.sqrt(W) * solution.apart
     if spare <= 0.0:
         return 1.0

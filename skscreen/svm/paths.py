@@ -58,12 +58,12 @@ class JointSolution:
 
 
 class Paths:
-    """Solves all problems for one C after the other: by `solve_path`, or `solve` with margins."""
+    """Solves all problems for one C after the other: by `solve_path`, or `solve` with scores."""
 
     def __init__(self, problem: SVMProblem, n_jobs: int | None):
         self._problem, self._range = problem, range(problem.division.n_problems)
         self._n_jobs, self._n_threads = n_jobs, min(effective_n_jobs(n_jobs), len(self._range))
-        # Problems that share kernel values have a faster way, which leaves no margins.
+        # Problems that share kernel values have a faster way, which leaves no scores.
         self._solvers: list[SamplePathSolver] = []
         if problem.pairs is None:
             self._solvers = [problem.path_solver(k) for k in self._range]
@@ -88,7 +88,7 @@ class Paths:
         return self._joint([partial(_proved, solver, C, tol) for solver in self._solvers])
 
     def finish(self, solution: SampleSolution | JointSolution) -> SampleSolution | JointSolution:
-        """Return a solution with weights of features and intercepts, and without margins."""
+        """Return a solution with weights of features and intercepts, and without scores."""
         return as_one(list(map(self._problem.finish, self._range, solution.problems)))
 
     def solve_path(
@@ -164,7 +164,7 @@ def shares_ahead(model: BaseEstimator, data: TrainingSet, solutions: Sequence) -
             solver, b = problem.path_solver(k), data.division.shift
             path = [solution.problems[k] for solution in solutions]
             for i, (found, after) in enumerate(pairwise(path)):
-                counts[i + 1] += solver.decided_ahead(found.C, found.alpha, found.b - b, after.C)
+                counts[i + 1] += solver.decided_ahead(found.C, found.beta, found.b - b, after.C)
     return counts / data.division.n_variables
 
 
@@ -208,4 +208,4 @@ def _eps_steps(paths: Paths, eps: float, C_max: float, tol: float) -> Iterator[t
 
 def _loss(solution: SampleSolution) -> float:
     """Return C times the sum of losses."""
-    return solution.certificate.primal - 0.5 * float(solution.alpha @ solution.margins)
+    return solution.certificate.primal - 0.5 * float(solution.beta @ solution.scores)

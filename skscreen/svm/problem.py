@@ -33,6 +33,8 @@ from skscreen.samples.multiclass import Division, OneVsOne, OneVsRest
 from skscreen.samples.rows import LARGEST
 from skscreen.samples.targets import BothSides, check_targets, read_targets
 from skscreen.svm.by_values import with_given_targets, with_weights
+from skscreen.svm.certificate import GivenTargets
+from skscreen.svm.dual import Dual
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
@@ -151,7 +153,7 @@ class SVMProblem:
         if self.kernel.name == "linear":
             unsolved |= ~self._add_weights(out)
         for k in np.flatnonzero(unsolved).tolist():
-            alone = next(self.solve_path(k, [C], tol, self._alpha(k, out.signed)))
+            alone = next(self.solve_path(k, [C], tol, self._beta(k, out.signed)))
             self._insert(k, out, alone)
         return out
 
@@ -162,19 +164,17 @@ class SVMProblem:
         signs = np.stack([division.signs(k) for k in range(division.n_problems)])
         return solve_narrow(self._taking_part, self._settings.bias, weights, signs, C, tol)
 
-    def _alpha(self, problem: int, signed: np.ndarray) -> np.ndarray:
+    def _beta(self, problem: int, signed: np.ndarray) -> np.ndarray:
         """Return the dual variables of a pair."""
         i, j = self.division.pairs[problem]
         first, second = (self.division.members[c] for c in (i, j))
-        return np.abs(np.concatenate([signed[j - 1, first], signed[i, second]]))
+        return np.concatenate([signed[j - 1, first], signed[i, second]])
 
     def _insert(self, problem: int, out: PairSolutions, alone: SampleSolution) -> None:
         """Put the solution of one problem in its place."""
         i, j = self.division.pairs[problem]
         first, second = (self.division.members[c] for c in (i, j))
-        out.signed[j - 1, first], out.signed[i, second] = np.split(
-            self.division.signs(problem) * alone.alpha, [first.size]
-        )
+        out.signed[j - 1, first], out.signed[i, second] = np.split(alone.beta, [first.size])
         out.b[problem], out.n_iters[problem] = alone.b, out.n_iters[problem] + alone.n_iter
         out.primals[problem], out.gaps[problem] = alone.certificate.primal, alone.certificate.gap
         if out.w is not None and alone.w is not None:
@@ -237,13 +237,17 @@ class SVMProblem:
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the problems for values of C."""
-        losses = self.division.losses(problem, self._settings.loss)
-        return self._samples(problem).path_solver(self.division.signs(problem), losses)
+        return self._samples(problem).path_solver(*self._dual(problem, self._settings.loss))
+
+    def _dual(self, problem: int, loss: str) -> tuple[Dual, GivenTargets | None]:
+        """Return a problem at C = 1, and targets of a regression as users have them."""
+        losses = self.division.losses(problem, loss)
+        dual = Dual.of(losses, self.division.signs(problem), self._settings.free)
+        return dual, GivenTargets.of(losses, dual)
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
-        """Return a solution with weights of features and intercept, and without margins."""
-        signs = self.division.signs(problem)
-        return self._samples(problem).finish(signs, solution, self.division.shift)
+        """Return a solution with weights of features and intercept, and without scores."""
+        return self._samples(problem).finish(solution, self.division.shift)
 
     def solve(
         self,
@@ -264,38 +268,38 @@ class SVMProblem:
             if start is None and stored is not None:
                 start = stored.start(problem, C, self.labels.weights[division.rows(problem)])
             return next(self.solve_path(problem, [C], tol, start))
-        samples, signs, spent = self._samples(problem), division.signs(problem), spent or 0
-        losses = division.losses(problem, self._settings.loss)
-        solver = samples.path_solver(signs, losses, spent)
+        samples, spent = self._samples(problem), spent or 0
+        solver = samples.path_solver(*self._dual(problem, self._settings.loss), spent)
         if start is not None and (stored is not None or samples.road.values != "rows"):
             solver.recall(C, start, None, solver.C_min)
             start = None
         elif start is None and stored is not None:
-            for known in stored.neighbours(problem, C, losses.caps.size):
+            for known in stored.neighbours(problem, C, solver.dual.target.size):
                 solver.recall(*known)
         solution = solver.solve(C, tol, start)
         if stored is not None:
             stored.keep(problem, C, solution, solver.C_min)
         solution = replace(solution, n_iter=solution.n_iter + spent)
-        return samples.finish(signs, solution, division.shift)
+        return samples.finish(solution, division.shift)
 
     def _without_loss(self, problem: int, tol: float) -> SampleSolution:
         """Solve for C = inf: a hard margin, or a tube that all targets lie in."""
-        signs = self.division.signs(problem)
-        loss = "epsilon_insensitive" if signs is None else "hinge"
-        losses = self.division.losses(problem, loss)
-        solver = self._samples(problem).path_solver(signs, losses)
-        if signs is None:
-            return solve_hard_tube(solver, losses.caps, tol)
-        return solve_hard_margin(solver, signs, self._settings.free, tol)
+        regression = self._fit.regression
+        known = self._dual(problem, "epsilon_insensitive" if regression else "hinge")
+        solver = self._samples(problem).path_solver(*known)
+        return (solve_hard_tube if regression else solve_hard_margin)(solver, tol)
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near all solutions, found together, and steps; None if too large.
 
         That is for squared hinges of classes against the rest, on sparse rows.
         """
-        losses = self.division.losses(0, self._settings.loss).at(C)
-        return self._samples(0).start_together(self.labels.codes, losses, tol)
+        dual = self._dual(0, self._settings.loss)[0].at(C)
+        found = self._samples(0).start_together(self.labels.codes, dual, tol)
+        if found is None:
+            return None
+        signs = np.stack([self.division.signs(k) for k in range(self.division.n_problems)])
+        return signs * found[0], found[1]
 
     def solve_path(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
@@ -314,7 +318,7 @@ class SVMProblem:
                         self._stored.keep(problem, found.C, found)
                     yield found
                 else:
-                    yield self.solve(problem, found.C, tol, found.alpha, found.n_iter)
+                    yield self.solve(problem, found.C, tol, found.beta, found.n_iter)
             return
         solver = self.path_solver(problem)
         if start is not None:

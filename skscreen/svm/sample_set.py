@@ -20,9 +20,10 @@ from skscreen.samples.kernels.definite import (
 )
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples, both_signs, compress, shifted
-from skscreen.svm.path_solver import SamplePathSolver, Samples, Solve
+from skscreen.samples.rows import LinearSamples, compress, shifted
+from skscreen.svm.certificate import GivenTargets, Samples
+from skscreen.svm.dual import Dual
+from skscreen.svm.path_solver import SamplePathSolver, Solve
 from skscreen.svm.roads import Fit, Road, road
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
@@ -142,8 +143,8 @@ class SampleSet:
         check_kernel_memory(self.X.shape[0], self.X.shape[0], 2, "Use fewer samples.")
         return self.kernel.between(self.X, self.X)
 
-    def _uncertified(self, signs, losses) -> UncertifiedSolver:
-        return UncertifiedSolver(self._matrix, signs, losses, self.settings.max_iter)
+    def _uncertified(self, dual: Dual) -> UncertifiedSolver:
+        return UncertifiedSolver(self._matrix, dual, self.fit.regression, self.settings.max_iter)
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:
@@ -159,70 +160,61 @@ class SampleSet:
         return samples.X if samples.is_sparse else samples.compressed
 
     def start_together(
-        self, classes: np.ndarray, losses: SampleLosses, tol: float
+        self, classes: np.ndarray, dual: Dual, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables of classes against the rest and their steps, for sparse rows."""
         samples = self._linear_samples
         return start_together(
-            self._sparse_rows, samples.bias, samples.norms, classes, losses.shifts, tol,
-            few=is_narrow(samples, losses), seed=self.settings.random_state,
+            self._sparse_rows, samples.bias, samples.norms, classes, dual.shifts, tol,
+            few=is_narrow(samples, dual), seed=self.settings.random_state,
         )  # fmt: skip
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
         _ = self._linear_samples if self.road.values == "rows" else self._gram
 
-    def path_solver(self, signs: np.ndarray | None, losses: SampleLosses, spent: int = 0) -> Any:
-        """Return a `SamplePathSolver` or the like; without `signs` (n,) samples stand twice.
+    def path_solver(self, dual: Dual, given: GivenTargets | None = None, spent: int = 0) -> Any:
+        """Return a `SamplePathSolver` or the like; in a regression samples stand twice.
 
         `spent` are steps for one value of C that others have taken already.
         """
-        settings, road = self.settings, self.road
-        how: dict[str, Any] = {"free": settings.free}
+        settings, road, twice = self.settings, self.road, self.fit.regression
         samples: Samples
         solve: Solve
         if road.values == "rows":
             rows = self._linear_samples
-            samples = rows.twice() if signs is None else rows.signed(signs)
-            how |= {"random_state": settings.random_state, "solver": settings.solver}
-            how["screening"] = road.screens != ""
-            solve = partial(solve_linear, **how)
+            samples = rows.twice() if twice else rows
+            solve = partial(
+                solve_linear, random_state=settings.random_state, solver=settings.solver,
+                screening=road.screens != "",
+            )  # fmt: skip
         elif (gram := self._gram) is None:
-            return self._uncertified(signs, losses)
+            return self._uncertified(dual)
         else:
-            bias = settings.bias
-            if signs is None:
-                samples = KernelSamples(Places.twice(gram), both_signs(gram.n), bias=bias)
-            else:
-                samples = KernelSamples(gram, signs, bias=bias)
-            how |= {"double": road.double, "exact": road.exact}
-            solve = partial(solve_kernel, interior=road.solver == "interior point", **how)
+            samples = KernelSamples(Places.twice(gram) if twice else gram, bias=settings.bias)
+            inside = road.solver == "interior point"
+            solve = partial(solve_kernel, double=road.double, exact=road.exact, interior=inside)
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
-            samples, losses, solve, road.screens, free=settings.free, max_iter=max_iter
-        )
+            samples, dual, solve, road.screens, max_iter=max_iter, given=given
+        )  # fmt: skip
         # A shift is taken once.
         if road.otherwise == "LIBSVM":
-            return GuardedSolver(solver, partial(self._uncertified, signs, losses))
+            return GuardedSolver(solver, partial(self._uncertified, dual))
         if settings.indefinite == "warn" and road.otherwise == "shift" and self.changed is None:
-            return GuardedSolver(solver, partial(self._shifted, signs, losses, spent))
+            return GuardedSolver(solver, partial(self._shifted, dual, given, spent))
         return solver
 
-    def _shifted(self, signs, losses, spent: int) -> SamplePathSolver:
+    def _shifted(self, dual: Dual, given, spent: int) -> SamplePathSolver:
         """Return the solver of a problem whose kernel turned out to be indefinite."""
         self._gram = self._made_definite(True)
-        return self.path_solver(signs, losses, spent)
+        return self.path_solver(dual, given, spent)
 
-    def finish(
-        self, signs: np.ndarray | None, solution: SampleSolution, origin: float
-    ) -> SampleSolution:
-        """Return a solution as users see it, without margins; the intercept is `origin` larger."""
+    def finish(self, solution: SampleSolution, origin: float) -> SampleSolution:
+        """Return a solution as users see it, without scores; the intercept is `origin` larger."""
         settings, w, b = self.settings, solution.w, solution.b
-        if signs is None:
-            above, below = np.split(solution.alpha, 2)
-            signed = above - below
-        else:
-            signed = signs * solution.alpha
+        # Of a regression the sum of both sides of each sample.
+        signed = solution.beta.reshape(-1, self.X.shape[0]).sum(axis=0)
         if w is not None:
             b = self._linear_samples.intercept(w, b)
             w = w[: self.X.shape[1]]
@@ -232,4 +224,4 @@ class SampleSet:
         if self.changed is not None:
             shift = self.changed.shift
             b = b if self.changed.means is None else b - self.changed.means @ signed
-        return replace(solution, margins=np.empty(0), w=w, b=float(b) + origin, shift=shift)
+        return replace(solution, scores=np.empty(0), w=w, b=float(b) + origin, shift=shift)

@@ -227,9 +227,9 @@ def _of_all(
     if start is None or len(start) != division.n_problems:
         return None
     out = []
-    for k, (places, alpha) in enumerate(start):
+    for k, (places, beta) in enumerate(start):
         # Of a regression both sides of each sample.
-        sides = alpha.reshape(-1, places.size)
+        sides = beta.reshape(-1, places.size)
         known = np.zeros((len(sides), n))
         known[:, train[places]] = sides
         out.append(known[:, problem.labels.rows[division.rows(k)]].ravel())
@@ -256,8 +256,8 @@ def _scores_on_path(
     """Return scores (n, n_problems) for each C of a path, with kernel values computed once."""
     division, kernel = data.division, data.kernel
     X_new = asked_values(model, kernel, X_new)
-    alphas = [[found.alpha for found in solutions] for solutions in path]
-    signed = np.concatenate([division.dual_coefs(each) for each in alphas])
+    betas = [[found.beta for found in solutions] for solutions in path]
+    signed = np.concatenate([division.dual_coefs(each) for each in betas])
     pairs, parts, out = False, [], []
     if isinstance(division, OneVsOne):
         pairs, groups = True, division.members
@@ -291,6 +291,6 @@ def _solve_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None
         known = [(X_val, found) for found in _scores_on_path(model, problem.data, path, X_val)]
     for solutions, scored in zip(path, known, strict=True):
         failed = [solution for solution in solutions if not solution.flawless]
-        start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]
+        start = [(rows, found.beta) for rows, found in zip(places, solutions, strict=True)]
         yield FoldResult(fitted(model, problem.data, solutions, scored), X_val, failed, start)
-    return [solution.alpha for solution in path[0]]
+    return [solution.beta for solution in path[0]]

@@ -9,7 +9,7 @@ import numpy as np
 from skscreen.fitting.store import Store
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
-# C, dual variables, their margins if known, and C_min of the problem.
+# C, dual variables, their scores if known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
 
@@ -41,19 +41,19 @@ class StoredFit:
         known = self.neighbours(problem, C, weights.size)
         if not known:
             return None
-        other, alpha, *_ = min(known, key=lambda point: abs(np.log(C / point[0])))
-        return growth(alpha, other * weights, C / other) * alpha
+        other, beta, *_ = min(known, key=lambda point: abs(np.log(C / point[0])))
+        return growth(beta, other * weights, C / other) * beta
 
     def _neighbours(self, C: float) -> list[list[Known]]:
         out: list[list[Known]] = []
         for other, known in self._store.neighbours(self._key, C):
             ends = np.cumsum(known["sizes"])[:-1]
-            alphas = np.split(known["alpha"], ends)
-            margins: Sequence = [None] * len(alphas)
-            if "margins" in known:
-                margins = np.split(known["margins"], ends)
+            betas = np.split(known["beta"], ends)
+            scores: Sequence = [None] * len(betas)
+            if "scores" in known:
+                scores = np.split(known["scores"], ends)
             C_mins = map(float, known["C_min"])
-            out.append([(other, *point) for point in zip(alphas, margins, C_mins, strict=True)])
+            out.append([(other, *point) for point in zip(betas, scores, C_mins, strict=True)])
         return out
 
     def keep(self, problem: int, C: float, solution: SampleSolution, C_min: float = 0.0) -> None:
@@ -66,10 +66,10 @@ class StoredFit:
             self._solved = {}
         solutions = [last for last, _ in found]
         arrays = {
-            "alpha": np.concatenate([last.alpha for last in solutions]),
-            "sizes": np.array([last.alpha.size for last in solutions]),
+            "beta": np.concatenate([last.beta for last in solutions]),
+            "sizes": np.array([last.beta.size for last in solutions]),
             "C_min": np.array([C_min for _, C_min in found]),
         }
-        if all(last.margins.size == last.alpha.size for last in solutions):
-            arrays["margins"] = np.concatenate([last.margins for last in solutions])
+        if all(last.scores.size == last.beta.size for last in solutions):
+            arrays["scores"] = np.concatenate([last.scores for last in solutions])
         self._store.put(self._key, C, arrays)

@@ -10,7 +10,7 @@ from sklearn.svm import SVC, SVR
 
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.definite import IndefiniteError
-from skscreen.samples.losses import SampleLosses
+from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -27,12 +27,12 @@ SHIFTED = (
 
 
 class UncertifiedSolver:
-    """Solves by LIBSVM: K (n, n), hinges, free intercept; a regression without signs (n,)."""
+    """Solves by LIBSVM: K (n, n), hinges, free intercept; samples of a regression stand twice."""
 
     C_min = 0.0
 
-    def __init__(self, K: np.ndarray, signs, losses: SampleLosses, max_iter: int | None):
-        self._K, self._signs, self._losses, self._max_iter = K, signs, losses, max_iter
+    def __init__(self, K: np.ndarray, dual: Dual, regression: bool, max_iter: int | None):
+        self._K, self.dual, self._regression, self._max_iter = K, dual, regression, max_iter
 
     @property
     def C_start(self) -> float:
@@ -44,7 +44,7 @@ class UncertifiedSolver:
         """There are no vectors."""
         raise IndefiniteError(NO_HARD_MARGIN)
 
-    def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray, C_min: float) -> None:
+    def recall(self, C: float, beta: np.ndarray, f: np.ndarray, C_min: float) -> None:
         """Take no notice of a solution for another C."""
 
     def with_proof(self, solution: SampleSolution) -> SampleSolution:
@@ -53,38 +53,36 @@ class UncertifiedSolver:
 
     def solve(self, C: float, tol: float, start: Any = None) -> SampleSolution:
         """Return the point where LIBSVM stops."""
-        began, n = time.perf_counter(), len(self._K)
-        weights, limit = C * self._losses.caps[:n], self._max_iter or -1
+        began, n, dual = time.perf_counter(), len(self._K), self.dual
+        weights, limit = C * dual.width[:n], self._max_iter or -1
         options = {"kernel": "precomputed", "max_iter": limit}
-        if self._signs is None:
-            above, below = np.split(self._losses.thresholds, 2)
-            model, targets = SVR(epsilon=-0.5 * (above[0] + below[0]), **options), above - below
+        pair = False
+        if self._regression:
+            # y - epsilon and y + epsilon.
+            above, below = np.split(dual.target, 2)
+            model, targets = SVR(epsilon=0.5 * (below[0] - above[0]), **options), above + below
             targets = 0.5 * targets
         else:
             # LIBSVM begins with the first class: of a pair the one that is positive.
-            pair = bool(np.all(np.diff(self._signs) <= 0.0))
-            model, targets = SVC(**options), -self._signs if pair else self._signs
+            pair = bool(np.all(np.diff(dual.signs) <= 0.0))
+            model, targets = SVC(**options), -dual.signs if pair else dual.signs
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(self._K, targets, sample_weight=weights)
         beta = np.zeros(n)
         beta[model.support_] = model.dual_coef_[0]
         b = float(model.intercept_[0])
-        if self._signs is not None and pair:
+        if pair:
             beta, b = -beta, -b
         scores = self._K @ beta
-        z = scores + b
-        if self._signs is None:
-            alpha = np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
-            margins, shown = np.concatenate([scores, -scores]), np.concatenate([z, -z])
-        else:
-            alpha, margins, shown = np.abs(beta), self._signs * scores, self._signs * z
-        thresholds = np.broadcast_to(self._losses.thresholds, shown.shape)
-        lost = C * self._losses.caps @ np.maximum(thresholds - shown, 0.0)
+        if self._regression:
+            scores = np.tile(scores, 2)
+            beta = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
+        lost = dual.at(C).losses(dual.target - scores - b).sum()
         primal = 0.5 * float(beta @ scores) + float(lost)
         n_iter = int(np.sum(model.n_iter_))
         return SampleSolution(
-            alpha, margins, None, Certificate(primal, np.nan, np.nan), n_iter,
+            beta, scores, None, Certificate(primal, np.nan, np.nan), n_iter,
             converged=limit < 0 or n_iter < limit, seconds=time.perf_counter() - began, b=b, C=C,
         )  # fmt: skip
 

@@ -21,6 +21,7 @@ from skscreen.samples.intercept import (
     bounds_with_intercept,
 )
 from skscreen.samples.losses import hinge
+from skscreen.svm.dual import Dual
 from skscreen.svm.screening.bounds import (
     SampleBall,
     gap_ball,
@@ -30,12 +31,10 @@ from skscreen.svm.screening.bounds import (
     segment,
 )
 from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
-from skscreen.svm.screening.rules import ball_test, decide, intersection_test
-from skscreen.svm.solvers.hinge import HingeTerms
+from skscreen.svm.screening.rules import ball_test, intersection_test
 
 SETS = ("cancer", "wine", "rbf", "weighted", "blobs")
 RATIOS = (0.5, 0.9, 1.0, 1.02, 1.1, 2.0, 10.0, 100.0)
-EXTREMES = (np.minimum, np.maximum)
 TESTS = ("ball1", "ball2", "intersection", "inside")
 
 
@@ -69,15 +68,14 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     def end(kinks, side):
         return best_intercept_end(kinks, caps, level, side)
 
-    lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, 1.0, end)
+    f = y * margins
+    lower, upper = bounds_with_intercept(f - widths[0], f + widths[1], y, end)
     for b in by_trying_all(margins, caps, y):
-        assert np.all(lower <= margins + y * b + 1e-12)
-        assert np.all(upper >= margins + y * b - 1e-12)
-    # Another intercept in the margins is no other problem.
-    shift = rng.normal() * y
-    moved = bounds_with_intercept(
-        margins - widths[0] + shift, margins + widths[1] + shift, y, 1.0, end
-    )
+        assert np.all(lower <= f + b + 1e-12)
+        assert np.all(upper >= f + b - 1e-12)
+    # Another intercept in the scores is no other problem.
+    shift = rng.normal()
+    moved = bounds_with_intercept(f - widths[0] + shift, f + widths[1] + shift, y, end)
     assert_allclose(moved, (lower, upper), atol=1e-12)
 
 
@@ -85,7 +83,8 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
 @given(hinges())
 def test_targets_are_balanced_subgradients(problem):
     margins, caps, y = problem
-    target = balanced_target(1.0 - margins, caps, y)
+    bounds = np.minimum(y * caps, 0.0), np.maximum(y * caps, 0.0)
+    target = y * balanced_target(y * (1.0 - margins), *bounds)
     assert_allclose(y @ target, 0.0, atol=1e-12)
     assert np.all((target >= 0.0) & (target <= caps))
     low, high = by_trying_all(margins, caps, y)
@@ -137,19 +136,25 @@ class Known:
         return self.Q[index]
 
 
-def decisions(ref, rho, test, Q):
+def refer(norms, Q, alpha, C, y, b):
+    """A reference of labelled samples."""
+    return reference(norms, y * (Q @ alpha), y * alpha, Dual.of(hinge(C), y, True), b)
+
+
+def decisions(ref, rho, test, Q, y):
+    K, dual = np.outer(y, y) * Q, ref.dual.at(rho)
     if test == "inside":
-        return decide(*compare_at(ref, rho, Known(Q)))
+        return dual.codes(*compare_at(ref, rho, Known(K)))
     if test == "ball1":
         extremes = ball_test(scaled_gap_ball(ref, rho), ref.norms)
     else:
         target = intersection_target(ref, rho)
-        balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+        balls = segment(ref, rho, target, K @ (target - rho * ref.beta))
         if test == "intersection":
             extremes = intersection_test(balls, ref.norms)
         else:
             extremes = ball_test(balls.ball(1.0), ref.norms)
-    return HingeTerms(ref.losses.at(rho), ref.signs).decide(extremes)
+    return dual.decided(extremes)
 
 
 def wrong(codes, name, C):
@@ -181,10 +186,10 @@ def test_no_decision_is_wrong(name, noise):
         point = sloppy(alpha, C0 * weights, y, noise, np.random.default_rng(1))
         # Any intercept will do; a bad one makes the gap larger.
         b = by_trying_all(Q @ point, C0 * weights, y)[0] + noise
-        ref = reference(np.sqrt(np.diag(Q)), Q @ point, point, hinge(C0 * weights), y, b)
+        ref = refer(np.sqrt(np.diag(Q)), Q, point, C0 * weights, y, b)
         for rho in RATIOS:
             for test in TESTS:
-                codes = decisions(ref, rho, test, Q)
+                codes = decisions(ref, rho, test, Q, y)
                 decided[test] += np.count_nonzero(codes)
                 assert wrong(codes, name, rho * C0) == 0
     assert decided["intersection"] >= max(decided["ball1"], decided["ball2"])
@@ -200,23 +205,22 @@ def test_dual_variables_out_of_balance(name):
     shares = []
     for excess in (0.0, 1e-12, 1e-6, 1e-3, 0.1):
         tilted = np.minimum(alpha * np.where(y > 0.0, 1.0 + excess, 1.0), C * weights)
-        ref = reference(norms, Q @ tilted, tilted, hinge(C * weights), y, low)
+        ref = refer(norms, Q, tilted, C * weights, y, low)
         ball = gap_ball(ref)
         away = alpha - tilted
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius * (1.0 + 1e-9) + 1e-9
-        codes = decisions(ref, 1.0, "ball1", Q)
+        codes = decisions(ref, 1.0, "ball1", Q, y)
         assert wrong(codes, name, C) == 0
-        assert wrong(decisions(ref, 1.0, "inside", Q), name, C) == 0
+        assert wrong(decisions(ref, 1.0, "inside", Q, y), name, C) == 0
         shares.append(np.mean(codes != 0))
     assert shares[0] >= 0.5 and shares[-1] <= shares[0]
 
 
-def margins_between(name, C):
-    """Smallest and largest margins at the best intercepts of an optimum."""
+def scores_between(name, C):
+    """Smallest and largest scores at the best intercepts of an optimum."""
     Q, y, _ = problem(name)
     alpha, low, high = solved(name, C)
-    ends = np.sort(np.outer([low, high], y), axis=0)
-    return Q @ alpha + ends[0], Q @ alpha + ends[1]
+    return y * (Q @ alpha) + low, y * (Q @ alpha) + high
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -225,11 +229,11 @@ def test_bounds_by_samples_inside_hold_and_close(name):
     Q, y, weights = problem(name)
     C, norms, rng = 1.0, np.sqrt(np.diag(Q)), np.random.default_rng(2)
     alpha, b, _ = solved(name, C)
-    least, most = margins_between(name, C)
+    least, most = scores_between(name, C)
     for noise in (0.0, 1e-6, 1e-3, 0.1, 1.0):
         point = sloppy(alpha, C * weights, y, noise, rng)
-        ref = reference(norms, Q @ point, point, hinge(C * weights), y, b)
-        lower, upper = compare_at(ref, 1.0, Known(Q))
+        ref = refer(norms, Q, point, C * weights, y, b)
+        lower, upper = compare_at(ref, 1.0, Known(np.outer(y, y) * Q))
         assert np.all(lower <= least + 1e-7) and np.all(upper >= most - 1e-7)
         if noise == 0.0:
             assert np.all(upper - lower <= 1e-2 * norms.max())
@@ -243,8 +247,8 @@ def test_a_sample_inside_decides_what_the_intercept_hides():
     Q = y[:, None] * rbf_kernel(X, gamma=0.02) * y
     C = np.full(80, 50.0)
     alpha, b, _ = free_optimum(Q, C, y)
-    ref = reference(np.ones(80), Q @ alpha, alpha, hinge(C), y, b)
-    by_ball, by_samples = (decisions(ref, 1.05, test, Q) for test in ("ball1", "inside"))
+    ref = refer(np.ones(80), Q, alpha, C, y, b)
+    by_ball, by_samples = (decisions(ref, 1.05, test, Q, y) for test in ("ball1", "inside"))
     both = (by_ball != 0) & (by_samples != 0)
     assert np.array_equal(by_ball[both], by_samples[both])
     assert np.count_nonzero(by_samples) >= 1.5 * np.count_nonzero(by_ball) > 0
@@ -259,38 +263,39 @@ def test_samples_that_are_alike_but_for_rounding_errors():
     Q = y[:, None] * (0.5 * (K + K.T)) * y
     C, norms = np.full(48, 5.0), np.sqrt(np.diag(Q))
     alpha, low, high = free_optimum(Q, C, y)
-    least, most = (extreme(Q @ alpha + low * y, Q @ alpha + high * y) for extreme in EXTREMES)
+    least, most = y * (Q @ alpha) + low, y * (Q @ alpha) + high
     for noise in (1e-9, 1e-7, 1e-4):
         point = sloppy(alpha, C, y, noise, rng)
-        lower, upper = compare_at(
-            reference(norms, Q @ point, point, hinge(C), y, low), 1.0, Known(Q, 1e-7)
-        )
+        known = Known(np.outer(y, y) * Q, 1e-7)
+        lower, upper = compare_at(refer(norms, Q, point, C, y, low), 1.0, known)
         assert np.all(lower <= least + 1e-9) and np.all(upper >= most - 1e-9)
 
 
 @pytest.mark.parametrize("gap", [0.0, 1.0, np.inf])
 def test_no_sample_inside_no_bound(gap):
-    Q, C, y = np.eye(3), np.ones(3), np.array([1.0, -1.0, 1.0])
-    inside = furthest_inside(np.array([0.0, 1.0, 0.0]), hinge(C), gap)
+    K, y = np.eye(3), np.array([1.0, -1.0, 1.0])
+    dual = Dual.of(hinge(np.ones(3)), y, True)
+    inside = furthest_inside(y * np.array([0.0, 1.0, 0.0]), dual, gap)
     assert inside.index.size == 0
-    lower, upper = compare(inside, Q[:0], SampleBall(np.zeros(3), gap), 0.0, np.ones(3), y)
+    lower, upper = compare(inside, K[:0], SampleBall(np.zeros(3), gap), 0.0, np.ones(3))
     assert np.all(lower == -np.inf) and np.all(upper == np.inf)
 
 
 def test_a_gap_that_overflows_proves_nothing():
-    Q, C, y = np.eye(3), np.ones(3), np.array([1.0, -1.0, 1.0])
-    inside = furthest_inside(np.full(3, 0.5), hinge(C), np.inf)
-    lower, upper = compare(inside, Q, SampleBall(np.zeros(3), np.inf), 0.0, np.ones(3), y)
-    assert not decide(lower, upper).any()
+    K, y = np.eye(3), np.array([1.0, -1.0, 1.0])
+    dual = Dual.of(hinge(np.ones(3)), y, True)
+    inside = furthest_inside(0.5 * y, dual, np.inf)
+    lower, upper = compare(inside, K, SampleBall(np.zeros(3), np.inf), 0.0, np.ones(3))
+    assert not dual.codes(lower, upper).any()
 
 
 def test_rounding_errors_are_allowed_for():
     """Of dual variables out of balance, of products that cancel, and of margins."""
-    Q, C, y = np.ones((2, 2)), np.full(2, 4.0), np.ones(2)
-    inside = furthest_inside(np.array([1.0, 0.0]), hinge(C), 0.3, share=0.5)
+    K, dual = np.ones((2, 2)), Dual.of(hinge(np.full(2, 4.0)), np.ones(2), True)
+    inside = furthest_inside(np.array([1.0, 0.0]), dual, 0.3, share=0.5)
     assert_allclose([*inside.least, *inside.most], [0.8, 1.6], rtol=1e-6)
     assert inside.least < 0.8 and inside.most > 1.6
-    lower, upper = compare(inside, Q[:1], SampleBall(np.zeros(2), 2.0), 0.1, np.ones(2), y)
+    lower, upper = compare(inside, K[:1], SampleBall(np.zeros(2), 2.0), 0.1, np.ones(2))
     # A copy of the first, as far as products can tell: |z_i - z_j| is 1e-3 |z_i| or so at most.
     assert np.all(lower <= 0.8 - 2e-3 - 0.2) and np.all(upper >= 1.6 + 2e-3 + 0.2)
     assert_allclose([lower, upper], [[0.6] * 2, [1.8] * 2], atol=4e-3)

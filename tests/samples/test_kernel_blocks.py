@@ -147,11 +147,11 @@ def test_values_without_a_matrix(wide):
     gram = Gram(X, Kernel("rbf", gamma=0.05), cache_size=0)
     assert gram.whole is None
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    alpha = rng.random(n) * (rng.random(n) < 0.1)
+    beta = y * rng.random(n) * (rng.random(n) < 0.1)
     some = np.arange(0, n, 97)
-    problem = KernelSamples(gram, y, bias=1.5)
-    expected = problem.block(some, np.arange(problem.n)) @ alpha
-    np.testing.assert_allclose(problem.q_dot(alpha)[some], expected, atol=1e-10)
+    problem = KernelSamples(gram, bias=1.5)
+    expected = problem.block(some, np.arange(problem.n)) @ beta
+    np.testing.assert_allclose(problem.q_dot(beta)[some], expected, atol=1e-10)
 
 
 def test_a_matrix_next_to_the_unit_matrix_is_not_wide():

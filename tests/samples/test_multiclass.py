@@ -20,7 +20,7 @@ def test_two_classes_are_one_problem_either_way():
         problems = divided_as(ScreenedSVC(multi_class=name), Y[:2], None)
         assert isinstance(problems, OneVsRest) and problems.n_problems == 1
         assert_array_equal(problems.signs(0), [-1.0, 1.0])
-        assert_allclose(problems.dual_coefs([np.array([0.5, 0.5])]), [[-0.5, 0.5]])
+        assert_allclose(problems.dual_coefs([np.array([-0.5, 0.5])]), [[-0.5, 0.5]])
 
 
 def test_three_classes_are_as_many_problems_as_asked_for():
@@ -41,8 +41,8 @@ def test_pairs_in_the_order_of_scikit_learn():
 
 def test_a_row_of_dual_coefficients_for_each_other_class():
     problems = OneVsOne(labels())
-    alphas = [np.arange(4) + 10.0 * (k + 1) for k in range(3)]
-    found = problems.dual_coefs(alphas)
+    betas = [problems.signs(k) * (np.arange(4) + 10.0 * (k + 1)) for k in range(3)]
+    found = problems.dual_coefs(betas)
     # Samples b, c, a, b, c, a; row 0 of "a" is the problem with "b", row 0 of "b" that with "a".
     assert_allclose(found[0], [-12.0, -22.0, 10.0, -13.0, -23.0, 11.0])
     assert_allclose(found[1], [30.0, -32.0, 20.0, 31.0, -33.0, 21.0])

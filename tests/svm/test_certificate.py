@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import ScreenedSVC
 from skscreen.samples.losses import hinge, squared_hinge
-from skscreen.svm.certificate import Box
+from skscreen.svm.dual import Dual
 
 LOSSES = {"hinge": hinge, "squared": squared_hinge}
 
@@ -23,7 +23,7 @@ def problem(loss, free, seed=0, n=40):
     y = np.where(rng.random(n) < 0.4, -1.0, 1.0)
     A = rng.normal(size=(n, 6))
     losses = LOSSES[loss](rng.uniform(0.1, 3.0, n) * rng.integers(0, 3, n))
-    box = Box.of(losses, y, free)
+    box = Dual.of(losses, y, free)
     high = np.where(losses.caps > 0.0, np.minimum(losses.caps, 2.0), 0.0)
     beta = box.balanced(y * high * rng.choice([0.0, 0.4, 1.0], n))
     return y, A @ A.T, losses, box, beta
@@ -36,8 +36,14 @@ def lacks(box, beta, slopes):
 
 
 def primal(K, y, losses, beta, b):
-    short = 1.0 - y * (K @ beta + b)
-    return 0.5 * beta @ K @ beta + losses.certify(short, y * beta)[1]
+    short = np.maximum(1.0 - y * (K @ beta + b), 0.0)
+    short, exists = short[losses.caps > 0.0], losses.caps > 0.0
+    lost = 0.5 * short**2 / losses.shifts[exists] if losses.smooth else losses.caps[exists] * short
+    return 0.5 * beta @ K @ beta + lost.sum()
+
+
+def gain(y, losses, beta):
+    return (y * beta - 0.5 * losses.shifts * beta**2).sum()
 
 
 @pytest.mark.parametrize("free", [False, True])
@@ -47,7 +53,7 @@ def test_the_view_is_that_of_the_best_intercept(loss, free):
         y, K, losses, box, beta = problem(loss, free, seed)
         view = box.view(beta, K @ beta)
         assert view.primal == pytest.approx(primal(K, y, losses, beta, view.b), rel=1e-12)
-        dual = losses.gain(y * beta) - 0.5 * beta @ K @ beta
+        dual = gain(y, losses, beta) - 0.5 * beta @ K @ beta
         assert view.primal - view.gap == pytest.approx(dual, rel=1e-10)
         assert view.gap == pytest.approx(lacks(box, beta, view.slopes).sum(), rel=1e-10)
         if free:
@@ -64,23 +70,23 @@ def test_scores_within_their_errors_have_no_larger_gap(loss, free, size):
     for seed in range(20):
         y, K, losses, box, beta = problem(loss, free, seed)
         errors = size * rng.random(y.size)
-        view, parts, _ = box.certify(beta, K @ beta, errors)
+        view, parts, _ = box.largest_gap(beta, K @ beta, errors)
         for _ in range(5):
             # What the scores may be, with the intercept of those that are known.
             f = K @ beta + errors * rng.choice([-1.0, 1.0, 0.0], y.size)
             slopes = box.target - f - view.b
             slack = lacks(box, beta, slopes)
             assert (slack <= parts + 1e-12).all()
-            value = 0.5 * (losses.gain(y * beta) + box.losses(slopes).sum() + slack.sum())
+            value = 0.5 * (gain(y, losses, beta) + box.losses(slopes).sum() + slack.sum())
             assert slack.sum() <= view.gap * (1.0 + 1e-12)
             assert slack.sum() / value <= view.gap / view.primal * (1.0 + 1e-9)
 
 
 @given(st.floats(-1e30, 1e30), st.floats(0.0, 1.0), st.floats(1.0, 1e60))
 def test_rounding_errors_of_slopes_are_part_of_the_gap(f, share, C):
-    box = Box(np.ones(1), np.zeros(1), np.full(1, C), False)
+    box = Dual(np.ones(1), np.zeros(1), np.full(1, C), False)
     beta = np.full(1, share * C)
-    view, parts, _ = box.certify(beta, np.full(1, f), np.zeros(1))
+    view, parts, _ = box.largest_gap(beta, np.full(1, f), np.zeros(1))
     slope, beta = Fraction(1) - Fraction(f), Fraction(float(beta[0]))
     exact = max((Fraction(C) - beta) * slope, -beta * slope)
     # Of a product below the smallest number nothing is left.
@@ -93,7 +99,7 @@ def test_rounding_errors_of_slopes_are_part_of_the_gap(f, share, C):
 def test_no_score_is_short_after_a_stretch(free):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
-    box = Box.of(hinge(np.full(30, 1e12)), y, free)
+    box = Dual.of(hinge(np.full(30, 1e12)), y, free)
     f = y * (1.0 + rng.choice([0.0, -1e-9, 0.3], 30)) - 0.2 * free
     beta, errors = y * rng.random(30), np.full(30, 1e-12)
     factor, view = box.stretched(beta, f, errors)
@@ -106,13 +112,13 @@ def test_no_score_is_short_after_a_stretch(free):
         assert view.primal - view.gap == pytest.approx(dual, rel=1e-9)
     # Neither where scores are far too short nor where the box leaves no room.
     assert box.stretched(beta, 0.3 * f, errors) is None
-    full = Box.of(hinge(np.abs(beta)), y, free)
+    full = Dual.of(hinge(np.abs(beta)), y, free)
     assert full.stretched(beta, f, errors) is None
 
 
 def test_a_sum_that_bounds_leave_no_room_for_is_spread():
     """Where all samples are at their bounds some have to leave them."""
-    box = Box(np.ones(4), np.array([0.0, 0, -1, -2]), np.array([2.0, 1, 0, 0]), True)
+    box = Dual(np.ones(4), np.array([0.0, 0, -1, -2]), np.array([2.0, 1, 0, 0]), True)
     for beta in ([2.0, 1.0, 0.0, 0.0], [0.0, 0.0, -1.0, -2.0], [2.0, 1.0, -1.0, 0.0]):
         moved = box.balanced(np.array(beta))
         assert moved.sum() == pytest.approx(0.0, abs=1e-15)
@@ -124,7 +130,7 @@ def test_balancing_frees_no_sample_at_zero(rare):
     """Else all samples of the larger class would be between their bounds."""
     rng = np.random.default_rng(rare)
     y = np.where(np.arange(400) < rare, 1.0, -1.0)
-    box = Box.of(hinge(rng.uniform(1.0, 3.0, 400)), y, True)
+    box = Dual.of(hinge(rng.uniform(1.0, 3.0, 400)), y, True)
     for share in (0.0, 0.01, 0.5):
         at_bound = (rng.random(400) < share) | (y > 0.0)
         beta = np.where(at_bound, box.low + box.high, 0.0)
@@ -136,9 +142,9 @@ def test_balancing_frees_no_sample_at_zero(rare):
 
 def test_values_that_overflow_have_no_gap():
     y, _, losses, _, beta = problem("hinge", free=True)
-    box = Box.of(hinge(np.where(losses.caps > 0.0, 1e200, 0.0)), y, free=True)
+    box = Dual.of(hinge(np.where(losses.caps > 0.0, 1e200, 0.0)), y, free=True)
     f = np.where(np.arange(y.size) % 2, 1e200, -1e200)
-    view = box.certify(beta, f, np.zeros(y.size))[0]
+    view = box.largest_gap(beta, f, np.zeros(y.size))[0]
     assert np.isnan(view.gap)
 
 

@@ -185,7 +185,7 @@ def dual_variables(model, rows, labels):
     """Dual variables with signs, (n_problems, n_samples), which a fitted model does not keep."""
     problem = build(model, rows, labels)
     solutions = joint_solutions(model, problem, model.C)
-    return problem.division.dual_coefs([solution.alpha for solution in solutions])
+    return problem.division.dual_coefs([solution.beta for solution in solutions])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -8,8 +8,9 @@ import pytest
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
-from skscreen.samples.rows import LinearSamples, both_signs
+from skscreen.samples.rows import LinearSamples
 from skscreen.samples.targets import BothSides, Targets
+from skscreen.svm.dual import Dual
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -22,18 +23,19 @@ Y = X[:, 0] + RNG.normal(size=25)
 def regression(targets, epsilon, free=True):
     gram = Gram(X, Kernel("rbf", gamma=0.5))
     gram = Places.twice(gram)
-    samples = KernelSamples(gram, both_signs(25), bias=0.0 if free else 1.0)
-    return samples, tube(targets, epsilon)
+    samples = KernelSamples(gram, bias=0.0 if free else 1.0)
+    return samples, tube(targets, epsilon, free)
 
 
-def tube(targets, epsilon):
+def tube(targets, epsilon, free=False):
     both = BothSides(Targets(np.arange(25), targets, WEIGHTS), epsilon, free=False)
-    return both.losses(0, "epsilon_insensitive")
+    return Dual.of(both.losses(0, "epsilon_insensitive"), both.signs(0), free)
 
 
 def classification():
     signs = np.where(Y > 0.3, 1.0, -1.0)
-    return KernelSamples(Gram(X, Kernel("rbf", gamma=0.5)), signs), hinge(WEIGHTS)
+    dual = Dual.of(hinge(WEIGHTS), signs, True)
+    return KernelSamples(Gram(X, Kernel("rbf", gamma=0.5))), dual
 
 
 CASES = {
@@ -45,44 +47,44 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("samples, losses", CASES.values(), ids=CASES)
-def test_solutions_are_proportional_to_C_up_to_where_the_path_starts(samples, losses):
-    piece = FirstPiece(samples, losses, samples.y)
+@pytest.mark.parametrize("samples, dual", CASES.values(), ids=CASES)
+def test_solutions_are_proportional_to_C_up_to_where_the_path_starts(samples, dual):
+    piece = FirstPiece(samples, dual)
     assert piece.C_min == 0.0 and 0.0 < piece.C_start < np.inf
-    solve = partial(solve_kernel, samples, free=True, tol=1e-11)
-    end, before = (solve(losses.at(C)) for C in (piece.C_start, 0.01 * piece.C_start))
+    solve = partial(solve_kernel, samples, tol=1e-11)
+    end, before = (solve(dual.at(C)) for C in (piece.C_start, 0.01 * piece.C_start))
     assert end.converged and before.converged
-    scale = np.sqrt(end.alpha @ end.margins)
-    np.testing.assert_allclose(100.0 * before.margins, end.margins, atol=1e-3 * scale)
+    scale = np.sqrt(end.beta @ end.scores)
+    np.testing.assert_allclose(100.0 * before.scores, end.scores, atol=1e-3 * scale)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_the_closed_form_of_small_C(epsilon):
     samples = LinearSamples(X, np.ones(25), 1.0).twice()
-    losses = tube(Y, epsilon)
-    piece = FirstPiece(samples, losses, None)
+    dual = tube(Y, epsilon)
+    piece = FirstPiece(samples, dual)
     assert not piece.ends_before(piece.C_min) and piece.ends_before(1.001 * piece.C_min)
     assert piece.C_start == piece.C_min
     for factor, exact in ((1.0, True), (1.05, False)):
         C = factor * piece.C_min
-        found = solve_linear(samples, losses.at(C), tol=1e-12)
-        same = np.allclose(found.w, C * samples.combine(piece.alpha), rtol=1e-6, atol=1e-9)
+        found = solve_linear(samples, dual.at(C), tol=1e-12)
+        same = np.allclose(found.w, C * samples.combine(piece.beta), rtol=1e-6, atol=1e-9)
         assert same == exact
 
 
 def test_thresholds_of_zero_that_are_passed_at_once():
     targets = Y.copy()
     targets[0] = 0.0
-    samples, losses = regression(targets, 0.0, free=False)
-    piece = FirstPiece(samples, losses, None)
+    samples, dual = regression(targets, 0.0, free=False)
+    piece = FirstPiece(samples, dual)
     assert piece.C_min == 0.0 < piece.C_start < np.inf
     end, before = (
-        solve_kernel(samples, losses.at(share * piece.C_start), tol=1e-11) for share in (1.0, 0.01)
+        solve_kernel(samples, dual.at(share * piece.C_start), tol=1e-11) for share in (1.0, 0.01)
     )
-    np.testing.assert_allclose(100.0 * before.margins, end.margins, atol=1e-6)
+    np.testing.assert_allclose(100.0 * before.scores, end.scores, atol=1e-6)
 
 
 def test_nothing_to_learn_has_no_end():
-    samples, losses = regression(0.05 * np.sign(Y), 0.1, free=False)
-    piece = FirstPiece(samples, losses, None)
-    assert piece.C_min == piece.C_start == np.inf and not piece.alpha.any()
+    samples, dual = regression(0.05 * np.sign(Y), 0.1, free=False)
+    piece = FirstPiece(samples, dual)
+    assert piece.C_min == piece.C_start == np.inf and not piece.beta.any()

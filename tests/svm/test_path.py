@@ -14,9 +14,8 @@ from svm_reference import free_optimum, optimum, primal
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 from skscreen.core.threads import n_threads
 from skscreen.inspection import PathDisplay, ScreeningDisplay
-from skscreen.svm import path_solver
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.solvers.hinge import HingeTerms
+from skscreen.svm.screening.rules import BOUNDS
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
@@ -311,13 +310,12 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
 def test_a_contradicted_decision_is_taken_back(monkeypatch, kernel, code):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
 
-    class Wrong(HingeTerms):
-        def decide(self, extremes, codes=None):
-            found = np.zeros(self.losses.caps.size, dtype=np.int8)
-            found[:40] = code
-            return found
+    def wrong(reference, rho, products):
+        signs = reference.dual.signs
+        scores = np.where(np.arange(signs.size) < 40, 10.0 * signs * (1 if code == 1 else -1), 0.0)
+        return scores - 1.5 * (scores == 0.0), scores + 1.5 * (scores == 0.0)
 
-    monkeypatch.setattr(path_solver, "HingeTerms", Wrong)
+    monkeypatch.setitem(BOUNDS, "ball1", wrong)
     options = {"kernel": kernel, "intercept": "penalised", "screening": "ball1"}
     path = svc_path(X, y, Cs=[0.01, 50.0], **options)
     assert "repair" in path.screening_history["where"]

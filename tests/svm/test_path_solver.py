@@ -6,6 +6,7 @@ from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -14,15 +15,16 @@ RNG = np.random.default_rng(1)
 
 
 def test_the_closed_form_is_taken_where_it_is_certified_only():
-    """The margins of a huge constant feature cancel: below C_min nothing may be promised."""
-    samples = LinearSamples(1e-30 * RNG.normal(size=(4, 1)), np.array([1.0, -1.0, 1.0, -1.0]), 1e8)
+    """The scores of a huge constant feature cancel: below C_min nothing may be promised."""
+    samples = LinearSamples(1e-30 * RNG.normal(size=(4, 1)), np.ones(4), 1e8)
+    dual = Dual.of(hinge(np.ones(4)), np.array([1.0, -1.0, 1.0, -1.0]), False)
     asked = []
 
-    def solve(samples, losses, **how):
-        asked.append(losses.caps[0])
-        return solve_linear(samples, losses, **how)
+    def solve(samples, dual, **how):
+        asked.append(dual.high[0])
+        return solve_linear(samples, dual, **how)
 
-    solver = SamplePathSolver(samples, hinge(np.ones(4)), solve, "intersection")
+    solver = SamplePathSolver(samples, dual, solve, "intersection")
     solution = solver.solve(1.0, 1e-6)
     assert solution.converged == (solution.certificate.relative_gap <= 1e-6)
     assert (solver.C_min < 1.0) or asked
@@ -31,23 +33,24 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
 def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
     rng = np.random.default_rng(0)
     gram = Gram(rng.normal(size=(30, 40)), Kernel("linear"))
-    samples = KernelSamples(gram, np.where(rng.random(30) < 0.5, -1.0, 1.0))
+    samples, y = KernelSamples(gram), np.where(rng.random(30) < 0.5, -1.0, 1.0)
     starts = []
 
-    def solve(samples, losses, *, start, margins, **how):
-        starts.append((start, margins))
-        return solve_kernel(samples, losses, start=start, margins=margins, **how)
+    def solve(samples, dual, *, start, scores, **how):
+        starts.append((start, scores))
+        return solve_kernel(samples, dual, start=start, scores=scores, **how)
 
-    def dual(alpha):
-        return alpha.sum() - 0.5 * alpha @ samples.q_dot(alpha)
+    def dual(beta):
+        return np.abs(beta).sum() - 0.5 * beta @ samples.q_dot(beta)
 
-    solver = SamplePathSolver(samples, hinge(np.ones(30)), solve, "")
+    problem = Dual.of(hinge(np.ones(30)), y, False)
+    solver = SamplePathSolver(samples, problem, solve, "")
     C = 0.05
-    before = solver.solve(C, 1e-9).alpha
-    assert 0 < np.count_nonzero(before == C) < 0.5 * np.count_nonzero(before)
+    before = solver.solve(C, 1e-9).beta
+    assert 0 < np.count_nonzero(np.abs(before) == C) < 0.5 * np.count_nonzero(before)
     after = solver.solve(4.0 * C, 1e-9)
-    start, margins = starts[-1]
-    np.testing.assert_allclose(margins, samples.q_dot(start), atol=1e-12)
+    start, scores = starts[-1]
+    np.testing.assert_allclose(scores, samples.q_dot(start), atol=1e-12)
     ratio = start[0] / before[0]
     assert 1.0 < ratio < 4.0 and np.allclose(start, ratio * before)
     assert dual(start) >= max(dual(t * before) for t in np.linspace(1.0, 4.0, 50)) - 1e-12

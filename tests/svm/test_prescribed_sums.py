@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 from optima import Problem
 from sklearn.svm import SVR, NuSVC, NuSVR, OneClassSVM
+from svm_labelled import KernelSamples, solve_kernel, solve_linear
 
-from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
+from skscreen.samples.kernels.gram import Gram, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples, both_signs
-from skscreen.svm.certificate import Box, Sums, VanishedError
-from skscreen.svm.solvers.kernel.solve import solve_kernel
-from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.dual import Dual, Sums, VanishedError
 
 RBF = Kernel("rbf", gamma=0.2)
 
@@ -40,7 +39,7 @@ def problem(kind, seed=0, n=60):
     t, half = np.sin(X[:, 0]) + 0.1 * rng.normal(size=n), 0.3 * weights.sum()
     sums = Sums(np.array([half, -half]), np.repeat(np.array([0, 1], np.int8), n))
     losses = of_thresholds(np.concatenate([t, -t]), np.tile(weights, 2))
-    return X, True, both_signs(n), losses, sums
+    return X, True, np.repeat([1.0, -1.0], n), losses, sums
 
 
 KINDS = ["one class", "sphere", "two classes", "both sides"]
@@ -77,7 +76,7 @@ def optimum(K, box):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_value_is_that_of_clarabel(kind, seed):
     X, twice, y, losses, sums = problem(kind, seed)
-    samples, box = samples_of(X, twice, y), Box.of(losses, y, True, sums)
+    samples, box = samples_of(X, twice, y), Dual.of(losses, y, True, sums)
     found, K = solve_kernel(samples, losses, free=True, sums=sums, tol=1e-9), None
     assert found.converged
     assert found.certificate.relative_gap <= 1e-9
@@ -92,7 +91,7 @@ def test_the_dual_value_is_that_of_clarabel(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gap_is_that_of_primal_and_dual_values(kind):
     X, twice, y, losses, sums = problem(kind)
-    samples, box = samples_of(X, twice, y), Box.of(losses, y, True, sums)
+    samples, box = samples_of(X, twice, y), Dual.of(losses, y, True, sums)
     K = matrix(samples)
     beta = box.balanced(np.random.default_rng(0).uniform(box.low, box.high))
     view = box.view(beta, K @ beta)
@@ -116,14 +115,14 @@ def test_the_gap_is_that_of_primal_and_dual_values(kind):
             assert sum(primal(other)) >= fixed + lifted - 1e-12
     # Scores within errors have no larger gap.
     errors = np.full(y.size, 1e-3)
-    largest = box.certify(beta, K @ beta, errors)[0]
-    assert largest.gap >= box.certify(beta, K @ beta, 0.0 * errors)[0].gap == view.gap
+    largest = box.largest_gap(beta, K @ beta, errors)[0]
+    assert largest.gap >= box.largest_gap(beta, K @ beta, 0.0 * errors)[0].gap == view.gap
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_met_by_samples_inside_or_by_slopes(kind):
     *_, y, losses, sums = problem(kind)
-    box = Box.of(losses, y, True, sums)
+    box = Dual.of(losses, y, True, sums)
     for beta in (np.zeros(y.size), y * losses.caps, 0.3 * y * losses.caps):
         for moved in (box.balanced(beta), box.filled(beta, np.arange(y.size, dtype=float))):
             np.testing.assert_allclose(box.sums_of(moved), sums.totals, rtol=1e-14)
@@ -177,7 +176,7 @@ def test_solutions_are_those_of_scikit_learn():
     t = X @ rng.normal(size=4) + 0.1 * rng.normal(size=n)
     sums = Sums(np.array([0.2 * n, -0.2 * n]), np.repeat(np.array([0, 1], np.int8), n))
     losses = of_thresholds(np.concatenate([t, -t]), np.ones(2 * n))
-    found = solved(True, both_signs(n), losses, sums)
+    found = solved(True, np.repeat([1.0, -1.0], n), losses, sums)
     epsilon, b = 0.5 * (found.b[0] - found.b[1]), 0.5 * found.b.sum()
     known = NuSVR(nu=0.4, **how).fit(X, t)
     np.testing.assert_allclose(found.margins[:n] + b, known.predict(X), atol=1e-6)
@@ -196,7 +195,7 @@ def test_rows_with_a_sum_have_the_solution_of_their_kernel(solver, scale):
         solver=solver,
     )  # fmt: skip
     assert found.converged
-    box, K = Box.of(losses, y, True, sums), X @ X.T
+    box, K = Dual.of(losses, y, True, sums), X @ X.T
     assert found.alpha.sum() == pytest.approx(sums.totals[0], rel=1e-13)
     assert -0.5 * found.w @ found.w == pytest.approx(
         optimum(K / scale**2, box) * scale**2, rel=1e-7

@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
+from svm_labelled import solve_linear
 from svm_reference import squared_hinge_qp
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, svc_path
@@ -15,11 +16,10 @@ from skscreen.core.decisions import UNDECIDED, ZERO
 from skscreen.samples.intercept import balancing_intercepts
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.dual import Dual
 from skscreen.svm.screening.bounds import gap_ball, reference, scaled_gap_ball
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import ball_test, decide
-from skscreen.svm.solvers.hinge import HingeTerms
-from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.screening.rules import ball_test
 
 X, y = load_breast_cancer(return_X_y=True)
 X, signs = scale(X), np.where(y == 1, 1.0, -1.0)
@@ -114,10 +114,10 @@ def test_the_best_intercept_balances(seed):
     rng = np.random.default_rng(seed)
     s = np.append([1.0, -1.0], rng.choice([-1.0, 1.0], 30))
     margins, losses = rng.normal(size=32), squared_hinge(rng.uniform(0.1, 3.0, 32))
-    terms = HingeTerms(losses, s)
-    b = terms.best_intercept(margins)
-    alpha = losses.best(losses.short(margins, b, s))
-    assert_allclose(s @ alpha, 0.0, atol=1e-12 * alpha.sum())
+    dual, f = Dual.of(losses, s, True), s * margins
+    b = dual.best_intercept(f)
+    beta = dual.best(dual.target - f - b)
+    assert_allclose(beta.sum(), 0.0, atol=1e-12 * np.abs(beta).sum())
     low, high = balancing_intercepts(s * (1.0 - margins), losses.sizes, s)
     assert low <= b <= high <= low + 1e-11
 
@@ -159,16 +159,16 @@ def test_no_decision_is_wrong(free, noise):
         if free:
             up = s > 0.0
             alpha[up] *= alpha[~up].sum() / alpha[up].sum()
-        losses, margins = squared_hinge(weights), Q @ alpha
-        b = HingeTerms(losses, y_free).best_intercept(margins)
-        known = reference(np.sqrt(Q.diagonal()), margins, alpha, losses, y_free, b)
+        dual, f, K = Dual.of(squared_hinge(weights), s, free), s * (Q @ alpha), np.outer(s, s) * Q
+        b = dual.best_intercept(f)
+        known = reference(np.sqrt(Q.diagonal()), f, s * alpha, dual, b)
         for rho in (0.8, 1.0, 1.05, 1.5):
             best = squared_hinge_qp(Q, rho * weights, y_free)[0]
             tests = [scaled_gap_ball(known, rho)] + ([gap_ball(known)] if rho == 1.0 else [])
-            terms = HingeTerms(losses.at(rho), y_free)
-            found = [terms.decide(ball_test(ball, known.norms)) for ball in tests]
+            there = dual.at(rho)
+            found = [there.decided(ball_test(ball, known.norms)) for ball in tests]
             if free:
-                found.append(decide(*compare_at(known, rho, Known(Q)), None, losses.at(rho)))
+                found.append(there.codes(*compare_at(known, rho, Known(K))))
             for codes in found:
                 assert np.isin(codes, (UNDECIDED, ZERO)).all()
                 assert (best[codes == ZERO] <= 1e-6 * best.max()).all()

@@ -67,7 +67,6 @@ void bind(nb::module_& m) {
   m.def("balancing_intercept", &balancing_intercept, ReleaseGIL());
   m.def("balance_at_kink", &balance_at_kink, ReleaseGIL());
   m.def("balance_in", &balance_in, ReleaseGIL());
-  m.def("certify", &certify, ReleaseGIL());
 }
 
 }  // namespace skscreen::samples

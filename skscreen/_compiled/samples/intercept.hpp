@@ -1,4 +1,4 @@
-// The unpenalised intercept of hinge-loss problems, and sums of their losses: samples/intercept.py.
+// The unpenalised intercept of hinge-loss problems: samples/intercept.py.
 #pragma once
 
 #include <algorithm>
@@ -140,57 +140,33 @@ inline double balancing_intercept(Array<const double> kinks, Array<const double>
   return b;
 }
 
-// Move alpha_i as far as the box and `missing` allow; return what that adds to sum_i y_i alpha_i.
-SKSCREEN_INLINE double move_to_balance(double missing, double y, double cap, double& alpha) {
-  const double old = alpha, wanted = old + y * missing;
-  alpha = std::min(std::max(wanted, 0.0), cap);
-  const double moved = y * (alpha - old);
-  return alpha == wanted ? missing : moved;
+// Move a dual variable as far as its bounds and `missing` allow; return what that adds to the sum.
+SKSCREEN_INLINE double move_to_balance(double missing, double low, double high, double& beta) {
+  const double old = beta, wanted = old + missing;
+  beta = std::min(std::max(wanted, low), high);
+  return beta == wanted ? missing : beta - old;
 }
 
-// Make sum_i y_i alpha_i vanish by the samples on the kink; return what is missing then.
-inline double balance_at_kink(Array<const double> lacks, Array<const double> y,
-                              Array<const double> caps, Array<double> alpha) {
-  expects_sizes(alpha.size, "lacks", lacks, "y", y, "caps", caps);
+// Make the sum of beta vanish by the samples on the kink; return what is missing then.
+inline double balance_at_kink(Array<const double> slopes, Array<const double> low,
+                              Array<const double> high, Array<double> beta) {
+  expects_sizes(beta.size, "slopes", slopes, "low", low, "high", high);
   double missing = 0.0;
-  for (int64_t i = 0; i < alpha.size; ++i) missing -= y[i] * alpha[i];
-  for (int64_t i = 0; i < alpha.size && missing != 0.0; ++i)
-    if (std::abs(lacks[i]) <= TIE) missing -= move_to_balance(missing, y[i], caps[i], alpha[i]);
+  for (int64_t i = 0; i < beta.size; ++i) missing -= beta[i];
+  for (int64_t i = 0; i < beta.size && missing != 0.0; ++i)
+    if (std::abs(slopes[i]) <= TIE) missing -= move_to_balance(missing, low[i], high[i], beta[i]);
   return missing;
 }
 
 // The same by samples in an order.
-inline void balance_in(Array<const int64_t> order, double missing, Array<const double> y,
-                       Array<const double> caps, Array<double> alpha) {
-  expects_sizes(alpha.size, "y", y, "caps", caps);
-  expects_places("order", order, alpha.size);
+inline void balance_in(Array<const int64_t> order, double missing, Array<const double> low,
+                       Array<const double> high, Array<double> beta) {
+  expects_sizes(beta.size, "low", low, "high", high);
+  expects_places("order", order, beta.size);
   for (int64_t k = 0; k < order.size && missing != 0.0; ++k) {
     const int64_t i = order[k];
-    missing -= move_to_balance(missing, y[i], caps[i], alpha[i]);
+    missing -= move_to_balance(missing, low[i], high[i], beta[i]);
   }
-}
-
-// The sums of slacknesses, terms that are not negative, and of losses: samples/losses.py.
-// Slacknesses are the largest for margins that are off by `width`, if there is one.
-inline std::pair<double, double> certify(Array<const double> lacks, Array<const double> alpha,
-                                         Array<const double> caps, Array<const double> shifts,
-                                         Array<const double> width) {
-  expects_sizes(lacks.size, "alpha", alpha, "caps", caps, "shifts", shifts);
-  if (width.size) expects_sizes(lacks.size, "width", width);
-  double gap = 0.0, loss = 0.0;
-  for (int64_t i = 0; i < lacks.size; ++i) {
-    if (width.size == 0) {
-      gap += hinge_slackness(lacks[i], alpha[i], caps[i], shifts[i]);
-    } else {
-      // Convex in the margin, so largest at an end.
-      gap += std::max(hinge_slackness(lacks[i] - width[i], alpha[i], caps[i], shifts[i]),
-                      hinge_slackness(lacks[i] + width[i], alpha[i], caps[i], shifts[i]));
-    }
-    double best = lacks[i] > 0.0 ? caps[i] : 0.0;
-    if (shifts[i] > 0.0) best = std::min(std::max(lacks[i] / shifts[i], 0.0), caps[i]);
-    loss += best * (lacks[i] - 0.5 * shifts[i] * best);
-  }
-  return {gap, loss};
 }
 
 }  // namespace skscreen::samples

@@ -73,12 +73,20 @@ static void bind_certificate(nb::module_& m) {
       },
       ReleaseGIL());
   m.def(
-      "certify",
+      "gap_of_slopes",
+      [](const Box& box, Reals beta, Reals slopes, Reals errors) {
+        expects_sizes(box.size(), "beta", beta, "slopes", slopes);
+        if (errors.size) expects_sizes(box.size(), "errors", errors);
+        return gap_of_slopes(box, beta, slopes, errors);
+      },
+      ReleaseGIL());
+  m.def(
+      "largest_gap",
       [](const Box& box, Reals beta, Reals f, Reals errors, Array<double> slopes,
          Array<double> parts, Array<double> losses) {
         expects_sizes(box.size(), "beta", beta, "f", f, "errors", errors, "slopes", slopes, "parts",
                       parts, "losses", losses);
-        return values_of(certify(box, beta, f, errors, slopes, parts, losses));
+        return values_of(largest_gap(box, beta, f, errors, slopes, parts, losses));
       },
       ReleaseGIL());
   m.def(

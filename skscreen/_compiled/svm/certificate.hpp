@@ -197,8 +197,20 @@ inline View certify_at(const Box& box, Array<const double> beta, Array<const dou
   return {intercepts, gap, primal, total};
 }
 
+// What slopes within errors, if there are any, add to the gap at most, and the losses at them.
+inline std::pair<double, double> gap_of_slopes(const Box& box, Array<const double> beta,
+                                               Array<const double> slopes,
+                                               Array<const double> errors) {
+  double gap = 0.0, total = 0.0;
+  for (int64_t k = 0; k < beta.size; ++k) {
+    gap += box.slackness(k, beta[k], slopes[k], errors.size ? errors[k] : 0.0);
+    total += box.loss(k, slopes[k], 0.0);
+  }
+  return {gap, total};
+}
+
 // The same at the best intercepts for these scores; `slopes` become those with them.
-inline View certify(const Box& box, Array<const double> beta, Array<const double> f,
+inline View largest_gap(const Box& box, Array<const double> beta, Array<const double> f,
                     Array<const double> errors, Array<double> slopes, Array<double> parts,
                     Array<double> losses) {
   for (int64_t k = 0; k < beta.size; ++k) slopes[k] = box.target[k] - f[k];

@@ -15,9 +15,9 @@ namespace nanobind::detail {
 
 template <class Data>
 struct type_caster<Face<Data>>
-    : struct_caster<Face<Data>, Data, Reals, double, Reals, Array<const int64_t>> {};
+    : struct_caster<Face<Data>, Data, double, Reals, Array<const int64_t>> {};
 template <>
-struct type_caster<SmoothSlopes> : struct_caster<SmoothSlopes, Reals, Reals, Reals> {};
+struct type_caster<SmoothSlopes> : struct_caster<SmoothSlopes, Reals, Reals, Reals, Reals> {};
 template <class Column, class Start>
 struct type_caster<SingleRows<Column, Start>>
     : struct_caster<SingleRows<Column, Start>, Singles, Array<const Column>, Array<const Start>,

@@ -1,4 +1,4 @@
-// Dual coordinate descent over rows of a linear model, with shrinking, and conjugate gradients on
+// Box coordinate descent over rows of a linear model, with shrinking, and conjugate gradients on
 // the faces of the box: svm/solvers/linear/.
 //
 // C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan (2008), A dual coordinate
@@ -42,42 +42,44 @@ SKSCREEN_INLINE void prefetch_row(const Data& X, int64_t i) {
   prefetch(X.data.data, first, last);
 }
 
-// Gradients beyond which variables rest: above `high` at 0, below `low` at their cap.
+// Gradients beyond which variables rest: above `high` at their lower bound, below `low` at the other.
 struct Rest {
   double high, low;
 
-  SKSCREEN_INLINE bool holds(double slope, double alpha, double cap) const {
-    return (alpha <= 0.0 && slope > high) || (alpha >= cap && slope < low);
+  SKSCREEN_INLINE bool holds(double slope, double beta, double least, double most) const {
+    return (beta <= least && slope > high) || (beta >= most && slope < low);
   }
 };
 
 // Write the undecided samples that shrinking would keep; return their number.
-inline int64_t active_samples(Array<const double> slopes, Array<const double> caps,
-                              Array<const double> alpha, Array<const int8_t> codes,
-                              Array<const double> rest, Array<int64_t> out) {
-  expects_sizes(slopes.size, "caps", caps, "alpha", alpha, "codes", codes, "out", out);
+inline int64_t active_samples(Array<const double> slopes, Array<const double> low,
+                              Array<const double> high, Array<const double> beta,
+                              Array<const int8_t> codes, Array<const double> rest,
+                              Array<int64_t> out) {
+  expects_sizes(slopes.size, "low", low, "high", high, "beta", beta, "codes", codes, "out", out);
   expects_sizes(2, "rest", rest);
   const Rest known{rest[0], rest[1]};
   int64_t count = 0;
   for (int64_t i = 0; i < slopes.size; ++i)
-    if (codes[i] == UNDECIDED && !known.holds(slopes[i], alpha[i], caps[i])) out[count++] = i;
+    if (codes[i] == UNDECIDED && !known.holds(slopes[i], beta[i], low[i], high[i]))
+      out[count++] = i;
   return count;
 }
 
-// Add `missing` to the sum of y_i alpha_i, shared by the active samples inside the box.
+// Add `missing` to the sum of beta, shared by the active samples inside the box.
 //
-// The intercept is B^2 times this sum, so an error of the sum changes every margin; it hardly
+// The intercept is B^2 times this sum, so an error of the sum changes every score; it hardly
 // changes the weights of features.
-inline void spread(Array<double> alpha, Steps<const double> caps, Steps<const double> y,
+inline void spread(Array<double> beta, Steps<const double> low, Steps<const double> high,
                    Array<const int64_t> active, double missing) {
-  expects_sizes(alpha.size, "caps", caps, "y", y);
-  expects_places("active", active, alpha.size);
-  const auto inside = [&](int64_t i) { return 0.0 < alpha[i] && alpha[i] < caps[i]; };
+  expects_sizes(beta.size, "low", low, "high", high);
+  expects_places("active", active, beta.size);
+  const auto inside = [&](int64_t i) { return low[i] < beta[i] && beta[i] < high[i]; };
   int64_t count = 0;
   for (int64_t k = 0; k < active.size; ++k) count += inside(active[k]);
   for (int64_t k = 0; k < active.size; ++k)
     if (const int64_t i = active[k]; inside(i))
-      alpha[i] = clip(alpha[i] + y[i] * missing / count, 0.0, caps[i]);
+      beta[i] = clip(beta[i] + missing / count, low[i], high[i]);
 }
 
 // Permute at random (Fisher-Yates) with a 64-bit xorshift generator (Marsaglia 2003).
@@ -90,9 +92,17 @@ inline void shuffle(Array<int64_t> order, uint64_t& random) {
   }
 }
 
-// What a visit needs of a sample, 1 / (|z_i|^2 + shift) and its cost among it.
+// What a visit needs of a sample, 1 / (|x_i|^2 + shift) and its cost among it.
 struct Visit {
-  double y, threshold, cap, shift, inverse, cost;
+  double low, target, high, shift, inverse, cost;
+
+  // What a dual variable adds to the gap at a slope.
+  SKSCREEN_INLINE double slackness(double slope, double beta) const {
+    // Without two branches that are hard to predict.
+    if (shift == 0.0) return slope * ((slope > 0.0 ? high : low) - beta);
+    const double best = clip(slope / shift, low, high);
+    return 0.5 * shift * (beta - best) * (beta - best) + (best - beta) * (slope - shift * best);
+  }
 };
 
 // Sweeps over the active samples of a problem.
@@ -101,7 +111,7 @@ struct Sweeps {
   Data X;
   double value;  // of the feature that carries the intercept
   Matrix<const double> terms;
-  Array<double> alpha, u;
+  Array<double> beta, u;
   Array<double> rest;
   double factor;
 
@@ -127,29 +137,27 @@ struct Sweeps {
       ask_for(active, k, ahead, n_rows);
       const int64_t i = active[k], row = row_of(i, n_rows);
       const Visit at = visit(i);
-      double margin = X.dot(row, u.data);
-      if (value != 0.0) margin += value * u[d];
-      const double old = alpha[i], lacks = at.threshold - at.y * margin;
+      double score = X.dot(row, u.data);
+      if (value != 0.0) score += value * u[d];
+      const double old = beta[i], lacks = at.target - score;
       double slope = at.shift * old - lacks;
       out.read += at.cost;
-      if (before.holds(slope, old, at.cap)) continue;
+      if (before.holds(slope, old, at.low, at.high)) continue;
       active[out.kept++] = i;
-      // The same for a hinge, without two branches that are hard to predict.
-      out.gap += at.shift == 0.0 ? lacks * ((lacks > 0.0 ? at.cap : 0.0) - old)
-                                 : hinge_slackness(lacks, old, at.cap, at.shift);
+      out.gap += at.slackness(lacks, old);
       // Gradient of the objective, without the part that points out of the box.
-      if (old <= 0.0)
+      if (old <= at.low)
         slope = std::min(slope, 0.0);
-      else if (old >= at.cap)
+      else if (old >= at.high)
         slope = std::max(slope, 0.0);
       highest = std::max(highest, slope);
       lowest = std::min(lowest, slope);
-      const double wanted = clip(old - slope * at.inverse, 0.0, at.cap);
-      out.inside += 0.0 < wanted && wanted < at.cap;
+      const double wanted = clip(old - slope * at.inverse, at.low, at.high);
+      out.inside += at.low < wanted && wanted < at.high;
       if (wanted == old) continue;
-      alpha[i] = wanted;
+      beta[i] = wanted;
       out.moved = true;
-      const double step = (wanted - old) * at.y;
+      const double step = wanted - old;
       X.add(row, step, u.data);
       if (value != 0.0) u[d] += step * value;
       out.read += at.cost;
@@ -168,7 +176,7 @@ struct Sweeps {
       const int64_t coming = active[k + ahead];
       prefetch_row(X, row_of(coming, n_rows));
       prefetch(terms.data + 6 * coming);
-      prefetch(alpha.data + coming);
+      prefetch(beta.data + coming);
     }
   }
 };
@@ -178,25 +186,25 @@ struct Sweeps {
 // The sweeps end earlier if nothing moves, if the gap, estimated by the margins met on the way, is
 // at most `enough`, or if at most `settled` times the samples inside the box are active. A sample
 // rests if its gradient points out by more than `factor` times the largest of the epoch before: it
-// is above rest[0] at 0, or below rest[1] at its cap.
+// is above rest[0] at its lower bound, or below rest[1] at the other.
 //
-// Updates `alpha`, `rest` and `active`; returns epochs, entries read, and whether one of the first
+// Updates `beta`, `rest` and `active`; returns epochs, entries read, and whether one of the first
 // two reasons ended it. The intercept is b = bias u_d. During the sweeps, and in `terms`, it is
 // carried by a feature of another `value`, no larger than `bias`: both penalties of b together (see
 // `coordinate_descent`).
 template <class Data>
 std::tuple<int64_t, double, bool> epochs(const Data& X, double bias, double value,
-                                         Matrix<const double> terms, Array<double> alpha,
+                                         Matrix<const double> terms, Array<double> beta,
                                          Array<double> u, Array<int64_t> active, Array<double> rest,
                                          double factor, Array<uint64_t> random, double budget,
                                          int64_t most, double enough, double settled) {
-  check_rows_twice(X, alpha.size);
-  expects_shape(alpha.size, 6, "terms", terms);
+  check_rows_twice(X, beta.size);
+  expects_shape(beta.size, 6, "terms", terms);
   expects(u.size >= X.d + (value != 0.0), "u must have an entry for each feature");
-  expects_places("active", active, alpha.size);
+  expects_places("active", active, beta.size);
   expects_sizes(2, "rest", rest);
   expects_sizes(1, "random", random);
-  const Sweeps<Data> sweeps{X, value, terms, alpha, u, rest, factor};
+  const Sweeps<Data> sweeps{X, value, terms, beta, u, rest, factor};
   const int64_t d = X.d;
   int64_t size = active.size, n_epochs = 0;
   double work = 0.0, b = 0.0, pull = 0.0;
@@ -223,8 +231,8 @@ std::tuple<int64_t, double, bool> epochs(const Data& X, double bias, double valu
   }
   if (value != 0.0) {
     const double total = u[d] / value - b * pull, missing = b / bias / bias - total;
-    const int64_t n = alpha.size;
-    spread(alpha, {terms.data + 2, n, 6}, {terms.data, n, 6}, active.slice(0, size), missing);
+    const int64_t n = beta.size;
+    spread(beta, {terms.data, n, 6}, {terms.data + 2, n, 6}, active.slice(0, size), missing);
   }
   return {n_epochs, work, ended};
 }
@@ -233,35 +241,32 @@ std::tuple<int64_t, double, bool> epochs(const Data& X, double bias, double valu
 template <class Data>
 struct Face {
   Data X;
-  Array<const double> y;
   double bias;
   Array<const double> shifts;
   Array<const int64_t> E;
 
   void check() const {
-    check_rows_twice(X, y.size);
-    expects_sizes(y.size, "shifts", shifts);
-    expects_places("E", E, y.size);
+    check_rows_twice(X, shifts.size);
+    expects_places("E", E, shifts.size);
   }
 
-  // out = (Q_EE + S) x, S the shifts.
+  // out = (K_EE + S) x, S the shifts.
   void multiply(Array<const double> x, Array<double> out) const {
     expects_sizes(E.size, "x", x, "out", out);
     const int64_t n_rows = X.count();
     std::vector<double> u(X.d);
     double b = 0.0;
     for (int64_t k = 0; k < E.size; ++k) {
-      const double step = x[k] * y[E[k]];
-      X.add(row_of(E[k], n_rows), step, u.data());
-      b += step * bias;
+      X.add(row_of(E[k], n_rows), x[k], u.data());
+      b += x[k] * bias;
     }
     for (int64_t k = 0; k < E.size; ++k) {
-      const double margin = X.dot(row_of(E[k], n_rows), u.data()) + bias * b;
-      out[k] = y[E[k]] * margin + shifts[E[k]] * x[k];
+      const double score = X.dot(row_of(E[k], n_rows), u.data()) + bias * b;
+      out[k] = score + shifts[E[k]] * x[k];
     }
   }
 
-  // Maximise slope'x - 1/2 x'(Q_EE + S) x by conjugate gradients from x = 0 until a step gains at
+  // Maximise slope'x - 1/2 x'(K_EE + S) x by conjugate gradients from x = 0 until a step gains at
   // most the share `least`; `slope` becomes the residual. Returns the number of steps, each of
   // which reads the rows of E twice.
   int64_t conjugate_gradients(Array<const double> diagonal, Array<double> slope, double least,
@@ -302,33 +307,35 @@ struct Face {
 
 // --- Newton's method on smooth losses: svm/solvers/linear/newton.py ---
 
-// Slopes of losses: dual variables clip(base_i + inverse_i lacks_i, 0, cap_i).
+// Slopes of losses: dual variables clip(base_i + inverse_i lacks_i, low_i, high_i).
 struct SmoothSlopes {
-  Array<const double> base, inverses, caps;
+  Array<const double> base, inverses, low, high;
 
-  void check() const { expects_sizes(base.size, "inverses", inverses, "caps", caps); }
+  void check() const {
+    expects_sizes(base.size, "inverses", inverses, "low", low, "high", high);
+  }
 };
 
-// Those of what margins lack; returns the sum of the losses, up to a constant.
+// Those of what scores lack; returns the sum of the losses, up to a constant.
 inline double smooth_duals(const SmoothSlopes& slopes, Array<const double> lacks,
                            Array<double> out) {
   expects_sizes(slopes.base.size, "lacks", lacks, "out", out);
   const double *base = slopes.base.data, *inverse = slopes.inverses.data;
-  const double *cap = slopes.caps.data, *lack = lacks.data;
-  double* SKSCREEN_RESTRICT alpha = out.data;
+  const double *low = slopes.low.data, *high = slopes.high.data, *lack = lacks.data;
+  double* SKSCREEN_RESTRICT beta = out.data;
   double total = 0.0;
 #pragma omp simd reduction(+ : total)
   for (int64_t i = 0; i < lacks.size; ++i) {
-    const double free = base[i] + inverse[i] * lack[i], above = free > 0.0 ? free : 0.0;
-    const double a = above < cap[i] ? above : cap[i], moved = a - base[i];
+    const double free = base[i] + inverse[i] * lack[i], above = free > low[i] ? free : low[i];
+    const double a = above < high[i] ? above : high[i], moved = a - base[i];
     total += a * lack[i] - (moved != 0.0 ? 0.5 * moved * moved / inverse[i] : 0.0);
-    alpha[i] = a;
+    beta[i] = a;
   }
   return total;
 }
 
 // A line on which the objective has the derivative linear + length square - the sum of
-// alpha_i change_i, where margins lack lacks_i - length change_i.
+// beta_i change_i, where scores lack lacks_i - length change_i.
 struct NewtonLine {
   SmoothSlopes slopes;
   Array<const double> lacks, change;
@@ -337,14 +344,15 @@ struct NewtonLine {
   // First and second derivative.
   std::pair<double, double> at(double length) const {
     const double *base = slopes.base.data, *inverse = slopes.inverses.data;
-    const double *cap = slopes.caps.data, *lack = lacks.data, *moved = change.data;
+    const double *low = slopes.low.data, *high = slopes.high.data;
+    const double *lack = lacks.data, *moved = change.data;
     double first = 0.0, second = 0.0;
 #pragma omp simd reduction(+ : first, second)
     for (int64_t i = 0; i < lacks.size; ++i) {
       const double free = base[i] + inverse[i] * (lack[i] - length * moved[i]);
-      const double above = free > 0.0 ? free : 0.0, alpha = above < cap[i] ? above : cap[i];
-      first += alpha * moved[i];
-      second += alpha == free ? inverse[i] * moved[i] * moved[i] : 0.0;
+      const double above = free > low[i] ? free : low[i], beta = above < high[i] ? above : high[i];
+      first += beta * moved[i];
+      second += beta == free ? inverse[i] * moved[i] * moved[i] : 0.0;
     }
     return {linear + length * square - first, square + second};
   }

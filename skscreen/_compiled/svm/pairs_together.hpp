@@ -63,7 +63,7 @@ inline std::pair<View, int64_t> improve_few(const PairValues<double>& K, const B
     const double enough = limits.tol * (turn < 2 ? limits.part : 1.0);
     if (turn) {
       pair_scores_of_few(K, sizes, relative, beta, f, errors);
-      view = certify(box, beta, f, errors, slopes, parts, losses);
+      view = largest_gap(box, beta, f, errors, slopes, parts, losses);
       if (view.gap <= enough * view.primal || steps >= limit || turn == limits.turns) break;
       FreeNewton<Matrix<const double>> newton({matrix.data, n, padded(n)}, box.low, box.high, beta,
                                               slopes);

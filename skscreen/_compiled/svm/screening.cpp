@@ -14,8 +14,8 @@ template <>
 struct type_caster<Pencil> : struct_caster<Pencil, double, double, double, double> {};
 template <>
 struct type_caster<PointsBetween>
-    : struct_caster<PointsBetween, Reals, Reals, Reals, Reals, Reals, Reals, Reals, double, double,
-                    double, double, double> {};
+    : struct_caster<PointsBetween, Reals, Reals, Reals, Reals, Reals, Reals, Reals, Reals, Reals,
+                    double, double, double, double, double> {};
 
 }  // namespace nanobind::detail
 
@@ -24,7 +24,7 @@ namespace skscreen::svm {
 void bind_screening(nb::module_& m) {
   m.def("pencil_radius", [](const Pencil& balls, double t) { return balls.radius(t); });
   m.def("intersection_pass", &intersection_pass, ReleaseGIL());
-  m.def("compare_margins", &compare_margins, ReleaseGIL());
+  m.def("compare_scores", &compare_scores, ReleaseGIL());
   m.def("largest_slackness_between", &largest_slackness_between, ReleaseGIL());
   m.def("largest_squared_slackness_between", &largest_squared_slackness_between, ReleaseGIL());
 }

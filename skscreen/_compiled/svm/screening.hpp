@@ -24,34 +24,34 @@ struct Pencil {
   }
 };
 
-// Maximise margin + t slope - r(t) |z| over t in [0, 1] for each sample, and its mirror image.
+// Maximise score + t slope - r(t) |x| over t in [0, 1] for each sample, and its mirror image.
 //
 // With r^2 = quadratic (t - middle)^2 + depth and depth >= 0 this is concave in t, and its maximum
-// is at t = middle + slope / |z| sqrt(depth / (quadratic (quadratic - slope^2 / |z|^2))), clipped.
+// is at t = middle + slope / |x| sqrt(depth / (quadratic (quadratic - slope^2 / |x|^2))), clipped.
 // For depth < 0 (one ball inside the other, or rounding errors) it is at an end. Both ends are
 // looked at in any case, so the result is never below that of either ball.
-inline void intersection_pass(Array<const double> margins, Array<const double> slope,
+inline void intersection_pass(Array<const double> scores, Array<const double> slope,
                               Array<const double> norms, const Pencil& balls, Array<double> lower,
                               Array<double> upper) {
-  expects_sizes(margins.size, "slope", slope, "norms", norms, "lower", lower, "upper", upper);
+  expects_sizes(scores.size, "slope", slope, "norms", norms, "lower", lower, "upper", upper);
   const double first = balls.radius(0.0), last = balls.radius(1.0);
   // The formula does not allow for subnormal numbers; the ends alone are also safe.
   const double quadratic = balls.quadratic;
   const bool flat = !(quadratic > 1e-280);
   const double middle = flat ? 0.0 : -0.5 * balls.linear / quadratic;
   const double depth = flat ? -1.0 : balls.constant - quadratic * middle * middle;
-  for (int64_t i = 0; i < margins.size; ++i) {
-    const double norm = norms[i], end = margins[i] + slope[i];
-    double low = std::max(sphere_lower(margins[i], norm, first), sphere_lower(end, norm, last));
-    double high = std::min(sphere_upper(margins[i], norm, first), sphere_upper(end, norm, last));
+  for (int64_t i = 0; i < scores.size; ++i) {
+    const double norm = norms[i], end = scores[i] + slope[i];
+    double low = std::max(sphere_lower(scores[i], norm, first), sphere_lower(end, norm, last));
+    double high = std::min(sphere_upper(scores[i], norm, first), sphere_upper(end, norm, last));
     if (depth > 0.0 && norm > 0.0) {
       const double ratio = slope[i] / norm, rest = quadratic - ratio * ratio;
       if (rest > 0.0) {
         const double reach = ratio * std::sqrt(depth / quadratic / rest);
         double t = clip(middle + reach, 0.0, 1.0);
-        low = std::max(low, sphere_lower(margins[i] + t * slope[i], norm, balls.radius(t)));
+        low = std::max(low, sphere_lower(scores[i] + t * slope[i], norm, balls.radius(t)));
         t = clip(middle - reach, 0.0, 1.0);
-        high = std::min(high, sphere_upper(margins[i] + t * slope[i], norm, balls.radius(t)));
+        high = std::min(high, sphere_upper(scores[i] + t * slope[i], norm, balls.radius(t)));
       }
     }
     lower[i] = low;
@@ -59,42 +59,39 @@ inline void intersection_pass(Array<const double> margins, Array<const double> s
   }
 }
 
-// Error of |z_i - s z_j|^2 relative to |z_i|^2 + |z_j|^2, because kernel values may be float32.
+// Error of |x_i - x_j|^2 relative to |x_i|^2 + |x_j|^2, because kernel values may be float32.
 constexpr double UNSURE_DISTANCE = 1e-6;
 // Allowance for rounding errors of sums of limits, in EPS.
 constexpr double LIMIT_ROUNDING = 8.0;
 
-// Tighten bounds on all margins by samples `index` inside their box, whose margins are from `least`
+// Tighten bounds on all scores by samples `index` inside their box, whose scores are from `least`
 // to `most`: see `compare` in svm/screening/inside_box.py.
-inline void compare_margins(Array<const int64_t> index, Array<const double> least,
+inline void compare_scores(Array<const int64_t> index, Array<const double> least,
                             Array<const double> most, Matrix<const double> products,
-                            Array<const double> margins, double radius, double shift,
-                            Array<const double> norms, Array<const double> y, Array<double> lower,
-                            Array<double> upper) {
+                           Array<const double> scores, double radius, double shift,
+                            Array<const double> norms, Array<double> lower, Array<double> upper) {
   const int64_t n = norms.size;
-  expects_sizes(n, "margins", margins, "y", y, "lower", lower, "upper", upper);
+  expects_sizes(n, "scores", scores, "lower", lower, "upper", upper);
   expects_sizes(index.size, "least", least, "most", most);
   expects_shape(index.size, n, "products", products);
   expects_places("index", index, n);
-  const double *norm = norms.data, *sign = y.data, *margin = margins.data;
+  const double *norm = norms.data, *score = scores.data;
   double* SKSCREEN_RESTRICT low = lower.data;
   double* SKSCREEN_RESTRICT high = upper.data;
   for (int64_t k = 0; k < index.size; ++k) {
     const int64_t j = index[k];
-    const double own = norms[j], label = y[j], centre = margins[j];
+    const double own = norms[j], centre = scores[j];
     const double rounding =
         LIMIT_ROUNDING * EPS * (std::abs(least[k]) + std::abs(most[k])) + shift * own;
     const double from = least[k], to = most[k];
     const double* product = products.row(k).data;
 #pragma omp simd
     for (int64_t i = 0; i < norms.size; ++i) {
-      const double s = sign[i] * label, both = norm[i] * norm[i] + own * own;
-      const double square = both - 2.0 * s * product[i];
+      const double both = norm[i] * norm[i] + own * own, square = both - 2.0 * product[i];
       const double apart = (square > 0.0 ? square : 0.0) + UNSURE_DISTANCE * both;
       const double reach = radius * std::sqrt(apart) + shift * norm[i] + rounding;
-      const double middle = margin[i] - s * centre;
-      const double least_here = middle - reach + (s > 0.0 ? from : -to);
-      const double most_here = middle + reach + (s > 0.0 ? to : -from);
+      const double middle = score[i] - centre;
+      const double least_here = middle - reach + from, most_here = middle + reach + to;
       // NaN means no bound.
       low[i] = least_here > low[i] ? least_here : low[i];
       high[i] = most_here < high[i] ? most_here : high[i];
@@ -104,14 +101,14 @@ inline void compare_margins(Array<const int64_t> index, Array<const double> leas
 
 // --- Between the dual variables of two values of C: svm/certified/bounds.py ---
 
-// Dual variables and margins at C0 and C1, linear in t in between, and a part [ta, tb] of [0, 1].
+// Box variables and scores at C0 and C1, linear in t in between, and a part [ta, tb] of [0, 1].
 struct PointsBetween {
-  Array<const double> norms, sizes, thresholds, alpha0, alpha1, margins0, margins1;
+  Array<const double> norms, target, low, high, sizes, beta0, beta1, f0, f1;
   double C0, C1, shift, ta, tb;
 
   void check() const {
-    expects_sizes(norms.size, "sizes", sizes, "thresholds", thresholds, "alpha0", alpha0, "alpha1",
-                  alpha1, "margins0", margins0, "margins1", margins1);
+    expects_sizes(norms.size, "target", target, "low", low, "high", high, "sizes", sizes, "beta0",
+                  beta0, "beta1", beta1, "f0", f0, "f1", f1);
   }
 };
 
@@ -128,26 +125,28 @@ SKSCREEN_INLINE double middle_of(LineOf p, LineOf q, double ta, double tb) {
   return clip(-0.5 * (p.value / p.slope + q.value / q.slope), ta, tb);
 }
 
-// Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors.
+// Sum of max over [ta, tb] of kappa_i, for all scores within their rounding errors.
 //
 // kappa_i is the larger of two products of functions linear in t: its maximum is at an end, or
 // where one of the products has its own.
 inline double largest_slackness_between(const PointsBetween& p) {
   double total = 0.0;
   for (int64_t i = 0; i < p.norms.size; ++i) {
-    const LineOf alpha{p.alpha0[i], p.alpha1[i] - p.alpha0[i]};
-    const LineOf cap{p.C0 * p.sizes[i], (p.C1 - p.C0) * p.sizes[i]};
-    const LineOf lacks{p.thresholds[i] - p.margins0[i], p.margins0[i] - p.margins1[i]};
+    const LineOf beta{p.beta0[i], p.beta1[i] - p.beta0[i]};
+    const LineOf low{p.C0 * p.low[i], (p.C1 - p.C0) * p.low[i]};
+    const LineOf high{p.C0 * p.high[i], (p.C1 - p.C0) * p.high[i]};
+    const LineOf slope{p.target[i] - p.f0[i], p.f0[i] - p.f1[i]};
     const double width = p.shift * p.norms[i];
     const double places[] = {p.ta, p.tb,
-                             middle_of({cap.value - alpha.value, cap.slope - alpha.slope},
-                                       {lacks.value + width, lacks.slope}, p.ta, p.tb),
-                             middle_of(alpha, {width - lacks.value, -lacks.slope}, p.ta, p.tb)};
+                             middle_of({high.value - beta.value, high.slope - beta.slope},
+                                       {slope.value + width, slope.slope}, p.ta, p.tb),
+                             middle_of({beta.value - low.value, beta.slope - low.slope},
+                                       {width - slope.value, -slope.slope}, p.ta, p.tb)};
     double best = 0.0;
     for (const double t : places) {
-      const double top = cap(t), a = std::min(alpha(t), top);
-      best = std::max(best, hinge_slackness(lacks(t) + width, a, top));
-      best = std::max(best, hinge_slackness(lacks(t) - width, a, top));
+      const double least = low(t), most = high(t), b = clip(beta(t), least, most), g = slope(t);
+      best = std::max(best, (most - b) * (g + width));
+      best = std::max(best, (b - least) * (width - g));
     }
     total += best;
   }
@@ -187,14 +186,16 @@ inline double squared_above(LineOf alpha, LineOf lacks, LineOf C, double size, d
 
 // Sum of bounds on kappa_i of squared hinges over [ta, tb]; sizes are 1 / shift_i at C = 1.
 //
-// There is one formula for margins below the threshold, and one for margins above it.
+// There is one formula for scores short of the target, and one for those beyond it.
 inline double largest_squared_slackness_between(const PointsBetween& p) {
   const LineOf C{p.C0, p.C1 - p.C0};
   double total = 0.0;
   for (int64_t i = 0; i < p.norms.size; ++i) {
-    const LineOf alpha{p.alpha0[i], p.alpha1[i] - p.alpha0[i]};
-    const double middle = p.thresholds[i] - p.margins0[i], slope = p.margins0[i] - p.margins1[i];
-    const double width = p.shift * p.norms[i] + 2.0 * EPS * std::abs(p.thresholds[i]);
+    // Both signs are the same but for the direction.
+    const double sign = p.low[i] < 0.0 ? -1.0 : 1.0;
+    const LineOf alpha{sign * p.beta0[i], sign * (p.beta1[i] - p.beta0[i])};
+    const double middle = sign * (p.target[i] - p.f0[i]), slope = sign * (p.f0[i] - p.f1[i]);
+    const double width = p.shift * p.norms[i] + 2.0 * EPS * std::abs(p.target[i]);
     double best = 0.0;
     for (const LineOf lacks : {LineOf{middle - width, slope}, LineOf{middle + width, slope}}) {
       const double crossing = slope != 0.0 ? clip(-lacks.value / slope, p.ta, p.tb) : p.ta;

@@ -312,17 +312,14 @@ class Places:
 
 
 class KernelSamples:
-    """Samples known by their kernel values, with labels y (n,), -1 or +1, and `bias` B."""
+    """Samples known by their kernel values, and `bias` B."""
 
     # Sums of BLAS would depend on the number of its threads; kernel values have threads of their
     # own.
     width = 0.0
 
-    def __init__(self, gram: Gram | Places, y: np.ndarray, *, bias: float = 0.0):
-        y = np.asarray(y, np.float64)
-        if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
-            raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
-        self.gram, self.y, self.bias = gram, y, float(bias)
+    def __init__(self, gram: Gram | Places, *, bias: float = 0.0):
+        self.gram, self.bias = gram, float(bias)
         largest = float(gram.diagonal.max(initial=0.0))
         most = 1e6 * largest**0.5
         if largest > 0.0 and self.bias > most:
@@ -337,24 +334,21 @@ class KernelSamples:
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)
 
-    def signed(self, y: np.ndarray) -> "KernelSamples":
-        """Return the same samples with other labels."""
-        return KernelSamples(self.gram, y, bias=self.bias)
-
-    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
-        """Return Q alpha, the margins of sum_i alpha_i z_i; zeros of alpha cost nothing."""
-        used = np.flatnonzero(alpha)
-        weights = self.y[used] * alpha[used]
-        scores = self.gram.dot(used, weights, np.arange(self.n), double=True)[0]
+    def q_dot(self, beta: np.ndarray) -> np.ndarray:
+        """Return (K + B^2) beta, the scores of sum_i beta_i x_i; zeros of beta cost nothing."""
+        used = np.flatnonzero(beta)
+        scores = self.gram.dot(used, beta[used], np.arange(self.n), double=True)[0]
+        if not self.bias:
+            return scores
         # Exact sum, because this part may be large and nearly cancel.
-        return self.y * (scores + self.bias**2 * fsum(weights))
+        return scores + self.bias**2 * fsum(beta[used])
 
-    def summed(self, alpha: np.ndarray) -> float:
-        """Return the size, for a sample of length 1, of what is summed up to a margin."""
-        return float(np.linalg.norm(alpha * self.norms))
+    def summed(self, beta: np.ndarray) -> float:
+        """Return the size, for a sample of length 1, of what is summed up to a score."""
+        return float(np.linalg.norm(beta * self.norms))
 
     def value_errors(self, alpha: np.ndarray) -> np.ndarray:
-        """Return bounds on what errors of kernel values do to the margins of sum_i alpha_i z_i."""
+        """Return bounds on what errors of kernel values do to scores, of |beta_i| = alpha_i."""
         return self.gram.sum_errors(alpha)
 
     def exact_scores(self, index: np.ndarray, beta: np.ndarray) -> np.ndarray:
@@ -364,19 +358,17 @@ class KernelSamples:
         return self.gram.exact_dot(used, wide, index) + self.bias**2 * wide.sum()
 
     def products(self, index: np.ndarray) -> np.ndarray:
-        """Return <z_i, z_j> of some samples with all, in float64."""
+        """Return <x_i, x_j> of some samples with all, in float64."""
         return self.block(index, np.arange(self.n))
 
-    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """Return some of the margins of sum_i alpha_i z_i."""
-        used = np.flatnonzero(alpha)
-        return self.block(index, used) @ alpha[used] if used.size else np.zeros(index.size)
+    def some_scores(self, index: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """Return some of the scores of sum_i beta_i x_i."""
+        used = np.flatnonzero(beta)
+        return self.block(index, used) @ beta[used] if used.size else np.zeros(index.size)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return Q between two sets of samples, in float64."""
+        """Return K + B^2 between two sets of samples, in float64."""
         out = np.empty((rows.size, columns.size))
         self.gram.block(rows, columns, out)
         out += self.bias**2
-        out *= self.y[rows][:, None]
-        out *= self.y[columns]
         return out

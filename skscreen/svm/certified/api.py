@@ -404,8 +404,8 @@ class Training:
 
     def _path(self, problem: int, view: View, signs_val: np.ndarray) -> ScoredPath:
         solver = partial(self._problem.path_solver, problem)
-        losses = self._problem.division.losses(problem, self.model.loss)
-        return ScoredPath(solver, *view(solver().samples, losses, signs_val))
+        known = solver()
+        return ScoredPath(solver, *view(known.samples, known.dual, signs_val))
 
     def _of_classes(self, view: View, y_val, weights) -> Fold:
         division = self._problem.division

@@ -139,14 +139,14 @@ class ScoredPath:
         place = int(np.searchsorted(known, C))
         for other in known[max(place - 1, 0) : place + 1]:
             point = self.points[other]
-            solver.recall(other, point.alpha, point.margins, self._C_min)
+            solver.recall(other, point.beta, point.f, self._C_min)
         return solver
 
     def solve(self, C: float, solver: SamplePathSolver, tol: float) -> None:
         """Solve for a value of C and keep the solution."""
         solved = self.solved[C] = solver.solve(C, tol)
-        alpha = solved.alpha
-        self.points[C] = ScoredPoint(C, alpha, solved.margins, self.score(alpha))
+        beta = solved.beta
+        self.points[C] = ScoredPoint(C, beta, solved.scores, self.score(beta))
         self._C_min = solver.C_min
 
     def between(self, first: float, last: float) -> Between:

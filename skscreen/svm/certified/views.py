@@ -13,18 +13,18 @@ from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
 from skscreen.samples.labels import of_rows
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified.bounds import Geometry
+from skscreen.svm.dual import Dual
 from skscreen.svm.problem import TrainingSet
 
 # Relative difference of kernel values that rounding errors explain, also in single precision.
 _SAME = 1e-6
 
-# Takes the samples of a problem, its losses at C = 1 and the signs of validation samples; returns
+# Takes the samples of a problem, that at C = 1 and the signs of validation samples; returns
 # what bounds their scores, and a function that computes these from dual variables.
 View = Callable[
-    [LinearSamples | KernelSamples, SampleLosses, np.ndarray],
+    [LinearSamples | KernelSamples, Dual, np.ndarray],
     tuple[Geometry, Callable[[np.ndarray], np.ndarray]],
 ]
 
@@ -85,16 +85,16 @@ def _check_sizes(K: np.ndarray, diagonal: np.ndarray, training: np.ndarray) -> N
 def _of_rows(X_val, bias: float) -> View:
     validation = LinearSamples(X_val, np.ones(X_val.shape[0]), bias)
 
-    def view(samples, losses, signs_val):
+    def view(samples, dual, signs_val):
         def cross(rows, index):
             left = validation.scaled_rows(rows, signs_val[rows])
             out = left @ samples.scaled_rows(index, np.ones(index.size)).T
             return out.toarray() if sparse.issparse(out) else out
 
-        def score(alpha):
-            return signs_val * validation.margins(samples.combine(alpha))
+        def score(beta):
+            return signs_val * validation.margins(samples.combine(beta))
 
-        return Geometry(losses, samples.norms, validation.norms, samples.block, cross), score
+        return Geometry(dual, samples.norms, validation.norms, samples.block, cross), score
 
     return view
 
@@ -111,17 +111,17 @@ def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: floa
             table = kernel.between(X_val, X)
     validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
 
-    def view(samples, losses, signs_val):
+    def view(samples, dual, signs_val):
         def cross(rows, index):
             # A regression has two samples for each row.
             if table is None:
                 K = kernel.between(X_val[rows], X[index % n])
             else:
                 K = table[np.ix_(rows, index % n)]
-            return signs_val[rows, None] * (K + square) * samples.y[index]
+            return signs_val[rows, None] * (K + square)
 
-        def score(alpha):
-            coefficients = (samples.y * alpha).reshape(-1, n).sum(axis=0)
+        def score(beta):
+            coefficients = beta.reshape(-1, n).sum(axis=0)
             if table is None:
                 index = np.flatnonzero(coefficients)
                 products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
@@ -129,6 +129,6 @@ def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: floa
                 products = table @ coefficients
             return signs_val * (products + square * coefficients.sum())
 
-        return Geometry(losses, samples.norms, validation_norms, samples.block, cross), score
+        return Geometry(dual, samples.norms, validation_norms, samples.block, cross), score
 
     return view

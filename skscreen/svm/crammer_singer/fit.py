@@ -30,16 +30,16 @@ def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     own = labels.codes.astype(np.int64)
     found = solve_crammer_singer(samples, own, C * labels.weights, model.tol, most, seed)
-    alphas, ws = np.abs(found.alpha.T), found.w.T
+    betas, ws = found.alpha.T, found.w.T
     if labels.present.size == 2:
-        alphas, ws = alphas.sum(axis=0, keepdims=True), ws[1:] - ws[:1]
+        betas, ws = betas[1:] - betas[:1], ws[1:] - ws[:1]
     d, seconds = X.shape[1], time.perf_counter() - began
     converged = found.certificate.relative_gap <= model.tol
     return [
         SampleSolution(
-            alpha=alpha, margins=np.empty(0), w=w[:d].copy(), certificate=found.certificate,
+            beta=beta, scores=np.empty(0), w=w[:d].copy(), certificate=found.certificate,
             n_iter=found.n_iter, converged=converged, seconds=seconds,
             b=bias * float(w[d]) if model.fit_intercept else 0.0, C=C,
         )
-        for alpha, w in zip(alphas, ws, strict=True)
+        for beta, w in zip(betas, ws, strict=True)
     ]  # fmt: skip

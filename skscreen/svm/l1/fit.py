@@ -71,7 +71,8 @@ class L1Fits:
             for where, n, zero in steps
         )
         solution = SampleSolution(
-            alpha=found.alpha, margins=np.empty(0), w=found.w[:d], certificate=certificate,
+            beta=self.problems[k].signs * found.alpha, scores=np.empty(0), w=found.w[:d],
+            certificate=certificate,
             n_iter=found.n_iter, converged=certificate.relative_gap <= tol, seconds=seconds,
             history=history, b=self._scale * found.w[d] if self._scale else 0.0, C=C,
         )  # fmt: skip

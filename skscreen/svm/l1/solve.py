@@ -81,7 +81,7 @@ class L1Problem:
     """X (n, d) in Fortran order or CSC, y (n,) = +-1, `weights` (n,) > 0 of losses for C = 1."""
 
     def __init__(self, X, y: np.ndarray, weights: np.ndarray):
-        self._X, self._y, self._weights = X, y, weights
+        self._X, self.signs, self._weights = X, y, weights
         is_sparse = sparse.issparse(X)
         squares = _with_entries(X, X.data**2) if is_sparse else X * X
         # Of all columns, in the norm of the dual for C = 1.
@@ -94,16 +94,16 @@ class L1Problem:
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """Return some columns of a dense Z."""
-        return self._y[:, None] * self._X[:, index]
+        return self.signs[:, None] * self._X[:, index]
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return <z_i, w>, (n,), from the columns in use."""
         used = np.flatnonzero(w)
-        return self._y * (self._X[:, used] @ w[used])
+        return self.signs * (self._X[:, used] @ w[used])
 
     def correlations(self, alpha: np.ndarray) -> np.ndarray:
         """Return <Z_j, alpha>, (d,)."""
-        return self._X.T @ (self._y * alpha)
+        return self._X.T @ (self.signs * alpha)
 
     @property
     def C_min(self) -> float:
@@ -154,7 +154,7 @@ class L1Problem:
                 # Sweeps and single steps only crawl on features of very unequal size.
                 self._X, pace.slow = self._X.toarray(order="F"), 0
             if sparse.issparse(self._X):
-                sweeps = sweeps or _Sweeps(self._X, self._y, c, 0.5 * norms**2)
+                sweeps = sweeps or _Sweeps(self._X, self.signs, c, 0.5 * norms**2)
                 if pace.failures == 3:
                     # Where sweeps and steps of the weights in use stand still, the whole model is
                     # worth its price.

@@ -15,7 +15,7 @@ from skscreen.core.ball import gap_radius
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.intercept import best_intercepts
-from skscreen.svm.certificate import Box
+from skscreen.svm.dual import Dual
 
 # No slope closer to zero than this share of the numbers it is a difference of is decided.
 _TOLERANCE = 1e-9
@@ -31,44 +31,44 @@ class Region:
     high: np.ndarray
 
 
-def region_of(box: Box, f: np.ndarray, widths: np.ndarray) -> Region:
+def region_of(dual: Dual, f: np.ndarray, widths: np.ndarray) -> Region:
     """Return where all exact solutions are, with scores within widths of f."""
-    ends = np.empty((2, box.sums.size))
-    for k in range(box.sums.size):
-        part = np.flatnonzero(box.group == k) if box.group.size else slice(None)
-        g, width, room = box.target[part] - f[part], widths[part], (box.high - box.low)[part]
-        level = float(box.high[part].sum() - box.sums[k])
+    ends = np.empty((2, dual.sums.size))
+    for k in range(dual.sums.size):
+        part = np.flatnonzero(dual.group == k) if dual.group.size else slice(None)
+        g, width, room = dual.target[part] - f[part], widths[part], (dual.high - dual.low)[part]
+        level = float(dual.high[part].sum() - dual.sums[k])
         ends[0, k] = best_intercepts(g - width, room, level)[0]
         ends[1, k] = best_intercepts(g + width, room, level)[1]
     return Region(f, widths, *ends)
 
 
-def codes_of(box: Box, region: Region) -> np.ndarray:
+def codes_of(dual: Dual, region: Region) -> np.ndarray:
     """Return which samples have their dual variable at 0, or at the other bound, in (n,) codes."""
-    group = box.group if box.group.size else np.zeros(box.target.size, np.int8)
+    group = dual.group if dual.group.size else np.zeros(dual.target.size, np.int8)
     low, high = region.low[group], region.high[group]
-    g = box.target - region.f
-    size = np.abs(box.target) + np.abs(region.f) + np.maximum(np.abs(low), np.abs(high))
+    g = dual.target - region.f
+    size = np.abs(dual.target) + np.abs(region.f) + np.maximum(np.abs(low), np.abs(high))
     slack = region.widths + _TOLERANCE * size
     rises, falls = g - slack - high > 0.0, g + slack - low < 0.0
     out = np.full(g.size, UNDECIDED, np.int8)
     # The bound that is 0 is the lower one of samples of positive sign.
-    positive = box.high > 0.0
+    positive = dual.high > 0.0
     out[(rises & ~positive) | (falls & positive)] = ZERO
     out[(rises & positive) | (falls & ~positive)] = LINEAR
     return out
 
 
 def radius_at(
-    box: Box, beta: np.ndarray, f: np.ndarray, errors: np.ndarray, apart: float, shift: float
+    dual: Dual, beta: np.ndarray, f: np.ndarray, errors: np.ndarray, apart: float, shift: float
 ) -> float:
     """Return the radius of the ball around (w + u) / 2 that has w*, u = u(beta), |w - u| = apart.
 
     f are scores of w, within errors; the centre is known up to `shift`.
     """
-    view = box.certify(beta, f, errors)[0]
+    view = dual.largest_gap(beta, f, errors)[0]
     # Sums that are not quite as they should be move the gap by as much as the intercepts say.
-    lack = float(np.abs(np.atleast_1d(view.b)) @ np.abs(box.sums_of(beta) - box.sums))
+    lack = float(np.abs(np.atleast_1d(view.b)) @ np.abs(dual.sums_of(beta) - dual.sums))
     lack += EPS * beta.size * float(np.abs(np.atleast_1d(view.b)).max() * np.abs(beta).sum())
     return float(gap_radius(view.gap + lack, apart, 1.0, shift))
 
@@ -131,9 +131,9 @@ def of_both_sides(codes: np.ndarray) -> np.ndarray:
 
 
 def screening(nu: float, n_samples: int, problems: list[Any]) -> NuScreening:
-    """Return decisions of problems, each (rows, box, region, whether samples stand twice)."""
+    """Return decisions of problems, each (rows, dual, region, whether samples stand twice)."""
     found = []
-    for rows, box, region, twice in problems:
-        codes = codes_of(box, region)
+    for rows, dual, region, twice in problems:
+        codes = codes_of(dual, region)
         found.append((rows, of_both_sides(codes) if twice else codes, region))
     return NuScreening(float(nu), n_samples, found)

@@ -19,9 +19,8 @@ from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import of_rows
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import both_signs
 from skscreen.samples.targets import BothSides
-from skscreen.svm.certificate import VanishedError
+from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.samples import few_in_kernel, limit_of, near_zero, samples_in_kernel
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
@@ -69,7 +68,7 @@ class NuProblems:
         self.data = TrainingSet(X, division, kernel)
         self._part = taken(X, division.labels.rows, kernel)
         self._solvers: dict[int, NuSolver] = {}
-        self._kept: tuple | None = None
+        self._kept: KernelSamples | None = None
 
     def _check_nu(self, nu: float) -> None:
         """Refuse a nu for which there are no dual variables."""
@@ -122,33 +121,28 @@ class NuProblems:
             return self._solvers[problem]
         model, division, kernel = self.model, self.division, self.data.kernel
         weights, rows = self._weights(problem), division.rows(problem)
-        n = weights.size
+        n, y = weights.size, division.signs(problem)
         half = 0.5 * float(weights.sum())
-        y: Any = None if self.twice else division.signs(problem)
         X = of_rows(self._rows[0], rows, kernel.name == "precomputed")
         few = few_in_kernel(X, kernel)
 
         def make() -> KernelSamples:
             # Problems on all samples share their kernel values.
             if rows.size < self._part.shape[0]:
-                return samples_in_kernel(X, kernel, y, model.cache_size)
+                return samples_in_kernel(X, kernel, model.cache_size, self.twice)
             if self._kept is None:
-                self._kept = (samples_in_kernel(X, kernel, y, model.cache_size),)
-                return self._kept[0]
-            return self._kept[0].signed(y)
+                self._kept = samples_in_kernel(X, kernel, model.cache_size, self.twice)
+            return self._kept
 
         if self.twice:
             caps, half = float(model.C) * weights, float(model.C) * half
             values = division.losses(problem, "epsilon_insensitive").thresholds
             losses = SampleLosses(values, np.tile(caps, 2), np.zeros(2 * n))
-            group = np.repeat(np.array([0, 1], np.int8), n)
         else:
             losses = SampleLosses(np.zeros(n), weights, np.zeros(n))
-            group = (y < 0.0).astype(np.int8)
-        solver = NuSolver(
-            make, both_signs(n) if self.twice else y, losses, np.array([half, -half]), group,
-            max_iter=limit_of(model), few=few,
-        )  # fmt: skip
+        sums = Sums(np.array([half, -half]), (y < 0.0).astype(np.int8))
+        dual = Dual.of(losses, y, True, sums)
+        solver = NuSolver(make, dual, max_iter=limit_of(model), few=few)
         self._solvers[problem] = solver
         return solver
 
@@ -165,7 +159,7 @@ class NuProblems:
         try:
             solver = self.solver(problem)
             # Of equal targets w = 0 is the solution, whatever the sums are.
-            constant = self.twice and not solver.losses.thresholds.any()
+            constant = self.twice and not solver.dual.target.any()
             found = solver.without_weights(nu) if constant else solver.solve(nu, tol)
         except VanishedError:
             raise vanished(_HULLS_MEET, nu) from None
@@ -183,33 +177,30 @@ class NuProblems:
             rho, given = self._positive(problem, found, b)
         scale = 1.0 / rho
         certificate = Certificate(*(scale * scale * value for value in vars(given).values()))
-        y = self.division.signs(problem)
-        w, b = self._weights_of_features(problem, y * found.alpha, b)
+        w, b = self._weights_of_features(problem, found.beta, b)
         shown = replace(
-            found, alpha=scale * found.alpha, margins=np.empty(0), b=scale * b,
+            found, beta=scale * found.beta, scores=np.empty(0), b=scale * b,
             w=None if w is None else scale * w, C=scale, certificate=certificate,
         )  # fmt: skip
         return Solved(found, shown, C=scale)
 
     def _positive(self, problem: int, found: NuSolution, b: float) -> tuple[float, Certificate]:
         """Return |w|^2 / (nu S) as rho, which is no more than the best one, and the gap there."""
-        solver, y = self.solver(problem), self.division.signs(problem)
-        losses, sums = solver.at(found.nu)
-        square = max(float(found.alpha @ found.margins), 1e-300)
-        rho = square / float(np.abs(sums.totals).sum())
-        short, errors = rho - found.margins - y * b, found.errors
-        errors = np.zeros(y.size) if errors is None else errors
-        up, down = (losses.caps - found.alpha) * (short + errors), found.alpha * (errors - short)
-        gap, lost = float(np.maximum(up, down).sum()), float(losses.caps @ np.maximum(short, 0.0))
+        dual = self.solver(problem).at(found.nu)
+        square = max(float(found.beta @ found.scores), 1e-300)
+        rho = square / float(np.abs(dual.sums).sum())
+        slopes, errors = rho * dual.signs - found.scores - b, found.errors
+        errors = np.zeros(slopes.size) if errors is None else errors
+        gap, lost = dual.gap_of_slopes(found.beta, slopes, errors)
         primal = 0.5 * square + lost
         return rho, Certificate(primal, primal - gap, gap)
 
     def _of_regression(self, found: NuSolution) -> Solved:
         above, below = found.b
         epsilon, b = 0.5 * (above - below), 0.5 * (above + below)
-        upper, lower = np.split(found.alpha, 2)
-        w, b = self._weights_of_features(0, upper - lower, b)
-        shown = replace(found, margins=np.empty(0), w=w, b=b + self.division.shift)
+        signed = found.beta.reshape(2, -1).sum(axis=0)
+        w, b = self._weights_of_features(0, signed, b)
+        shown = replace(found, scores=np.empty(0), w=w, b=b + self.division.shift)
         return Solved(found, shown, epsilon=max(float(epsilon), 0.0))
 
     def _weights_of_features(self, problem: int, signed: np.ndarray, b: float) -> tuple:
@@ -229,11 +220,10 @@ class NuProblems:
         if self.twice:
             C, y = float(self.model.C), self.division.labels.values
             found = by_libsvm(NuSVR, K, y, weights, limit, nu=nu, C=C)
-            alpha = np.concatenate([np.maximum(found.alpha, 0.0), np.maximum(-found.alpha, 0.0)])
-            return Solved(found, replace(found, alpha=alpha))
+            both = np.concatenate([np.maximum(found.beta, 0.0), np.minimum(found.beta, 0.0)])
+            return Solved(found, replace(found, beta=both))
         y = self.division.signs(problem)
         found = by_libsvm(NuSVC, K, y, weights, limit, nu=nu)
-        alpha = y * found.alpha
         # A dual variable at its bound is s_i / rho.
-        C = float(np.max(alpha / weights))
-        return Solved(found, replace(found, alpha=alpha, C=C), C=C)
+        C = float(np.max(found.alpha / weights))
+        return Solved(found, replace(found, C=C), C=C)

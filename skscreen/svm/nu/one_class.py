@@ -391,8 +391,8 @@ def screened_at(model: ScreenedOneClassSVM, nu: float, X: Any, sample_weight: An
     """Return what a fitted estimator proves about the samples of its fit at a nu."""
     problem = OneClassProblem(model, X, sample_weight, getattr(model, "gamma_", None))
     rows = problem.data.labels.rows
-    alpha = known_duals(model, problem.data)[0, rows]
+    beta = known_duals(model, problem.data)[0, rows]
     if model.shape == "sphere":
-        alpha = alpha * float(model.nu) * float(problem.weights.sum())
-    box, region = problem.solver.region(alpha, nu)
-    return screening(nu, problem.data.X.shape[0], [(rows, box, region, False)])
+        beta = beta * float(model.nu) * float(problem.weights.sum())
+    dual, region = problem.solver.region(beta, nu)
+    return screening(nu, problem.data.X.shape[0], [(rows, dual, region, False)])

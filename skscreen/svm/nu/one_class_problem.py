@@ -27,7 +27,7 @@ from skscreen.samples.kernels.kernel import Kernel, as_given, is_table
 from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.svm.certificate import Box, VanishedError
+from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import few_in_kernel, limit_of, samples_in_kernel
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
@@ -63,9 +63,9 @@ class OneSide:
         """Return the signs of the samples: all +1."""
         return np.ones(self.everyone.size)
 
-    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
+    def dual_coefs(self, betas: Sequence[np.ndarray]) -> np.ndarray:
         """Return dual variables as a row."""
-        return alphas[0][None]
+        return betas[0][None]
 
     def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return some samples, and their number, (1,): there are no classes."""
@@ -113,16 +113,17 @@ class OneClassProblem:
         n = self.weights.size
         if self.data.kernel.name == "linear":
             return LinearSamples(self._part, np.ones(n), 0.0, compress(self._part))
-        return samples_in_kernel(self._part, self.data.kernel, np.ones(n), self._model.cache_size)
+        return samples_in_kernel(self._part, self.data.kernel, self._model.cache_size)
 
     @cached_property
     def solver(self) -> NuSolver:
         """What solves for one nu after the other."""
         n, model = self.weights.size, self._model
         losses, kernel = SampleLosses(np.zeros(n), self.weights, np.zeros(n)), self.data.kernel
+        dual = Dual.of(losses, np.ones(n), True, Sums(np.array([self.weights.sum()])))
         few = None if kernel.name == "linear" else few_in_kernel(self._part, kernel)
         return NuSolver(
-            lambda: self.samples, np.ones(n), losses, np.array([self.weights.sum()]), few=few,
+            lambda: self.samples, dual, few=few,
             lengths=self.samples.norms**2 if self.is_sphere else None,
             max_iter=limit_of(model),
         )  # fmt: skip
@@ -150,15 +151,14 @@ class OneClassProblem:
         most, limit = min(nu, 1.0 - 1e-9), limit_of(self._model)
         found = by_libsvm(OneClassSVM, K, None, self.weights, limit, nu=most)
         found = replace(found, nu=nu)
-        square, total = float(found.alpha @ found.margins), nu * float(self.weights.sum())
-        lost = float(self.weights @ np.maximum(-found.b - found.margins, 0.0))
+        square, total = float(found.beta @ found.scores), nu * float(self.weights.sum())
+        lost = float(self.weights @ np.maximum(-found.b - found.scores, 0.0))
         return Held(found, total, -found.b, square, 0.5 * square + lost + total * found.b)
 
     def held(self, found: NuSolution, tol: float) -> Held:
         """Return a solution with an offset below which, surely, there is no more than its share."""
-        solver, (losses, sums) = self.solver, self.solver.at(found.nu)
-        box, total = Box.of(losses, solver.y, True, sums), float(sums.totals[0])
-        beta, f, norms = found.alpha, found.margins.copy(), solver.norms
+        solver, dual = self.solver, self.solver.at(found.nu)
+        total, beta, f, norms = float(dual.sums[0]), found.beta, found.scores.copy(), solver.norms
         length = float(beta @ norms)
         errors = SLACK * EPS * length * norms
         gap, primal = found.certificate.gap, found.certificate.primal
@@ -168,26 +168,28 @@ class OneClassProblem:
             noise = float(errors.max())
         elif isinstance(samples := self.samples, LinearSamples):
             errors = np.maximum(errors, samples.rounding(np.asarray(found.w), found.b))
-            gap += max(box.certify(beta, f, errors)[0].gap - box.view(beta, f).gap, 0.0)
+            gap += max(dual.largest_gap(beta, f, errors)[0].gap - dual.view(beta, f).gap, 0.0)
             noise = float(errors.max())
         else:
             noise = float((errors + samples.value_errors(beta)).max())
             rough = errors if found.errors is None else errors + found.errors
-            apart = np.abs(f - losses.thresholds + found.b)
+            apart = np.abs(f - dual.target + found.b)
             near = np.flatnonzero((apart <= 2.0 * rough) & (rough > 2.0 * errors))
             used = np.flatnonzero(beta)
             f[near] = samples.gram.dot(used, beta[used], near, double=True)[0]
             rough[near] = errors[near]
             errors = rough
-        v = f - losses.thresholds
-        safe = 0.5 * sum(best_intercepts(v - errors, losses.caps, total))
+        v = f - dual.target
+        safe = 0.5 * sum(best_intercepts(v - errors, dual.high, total))
         # Scores that are computed again have rounding errors of their own.
         rho = min(-found.b, safe) - noise - 8.0 * EPS * float(np.abs(v).max())
         # P rises by no more than that; but scores may be known better by now.
-        known = _gap_at(box, beta, rho - v, errors) + 0.5 * found.apart**2 + 4.0 * EPS * primal
+        known = (
+            dual.gap_of_slopes(beta, rho - v, errors)[0] + 0.5 * found.apart**2 + 4.0 * EPS * primal
+        )
         gap = min(gap + total * max(-found.b - rho, 0.0), known)
         square = max(float(beta @ f), 0.0)
-        lost = float(losses.caps @ np.maximum(rho - v, 0.0))
+        lost = float(dual.high @ np.maximum(rho - v, 0.0))
         scale = 2.0 / total**2 if self.is_sphere else 1.0
         objective = scale * (0.5 * square + lost - rho * total)
         if self.is_sphere:
@@ -196,24 +198,18 @@ class OneClassProblem:
         shown = Certificate(primal, primal - gap, gap)
         converged = gap <= tol * primal
         solution = replace(found, certificate=shown, b=-rho, converged=converged)
-        radius, region = self._proof(box, beta, f, errors, found)
+        radius, region = self._proof(dual, beta, f, errors, found)
         return Held(
             solution, total, rho, square, objective, rho + float(region.high[0]),
             -rho - float(region.low[0]), radius,
         )  # fmt: skip
 
-    def _proof(self, box: Box, beta, f, errors, found: NuSolution) -> tuple[float, Region]:
+    def _proof(self, dual: Dual, beta, f, errors, found: NuSolution) -> tuple[float, Region]:
         """Return how far exact scores may be, over |phi(x)|, and where exact offsets may be."""
         norms = self.solver.norms
         shift = found.apart + found.rounding + SLACK * EPS * float(beta @ norms)
-        radius = radius_at(box, beta, f, errors, found.apart, shift) + 0.5 * found.apart
-        return radius, region_of(box, f, radius * norms)
-
-
-def _gap_at(box: Box, beta: np.ndarray, slopes: np.ndarray, errors: np.ndarray) -> float:
-    """Return the largest gap for slopes within errors."""
-    up, down = (box.high - beta) * (slopes + errors), (box.low - beta) * (slopes - errors)
-    return float(np.maximum(up, down).sum())
+        radius = radius_at(dual, beta, f, errors, found.apart, shift) + 0.5 * found.apart
+        return radius, region_of(dual, f, radius * norms)
 
 
 def _validated(model: BaseEstimator, X: Any) -> Any:

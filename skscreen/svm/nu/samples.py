@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne
-from skscreen.samples.rows import both_signs
 from skscreen.svm.problem import TrainingSet
 from skscreen.svm.roads import BY_BLOCKS, FEW_IN_PAIRS
 from skscreen.svm.solvers.kernel.few import FewValues, few_values
@@ -32,16 +31,14 @@ def few_in_kernel(X: Any, kernel: Kernel) -> FewValues | None:
 
 
 def samples_in_kernel(
-    X: Any, kernel: Kernel, y: np.ndarray | None, cache_size: float
+    X: Any, kernel: Kernel, cache_size: float, twice: bool = False
 ) -> KernelSamples:
-    """Return samples with signs y (n,), or all of them twice, with both."""
+    """Return samples, or all of them `twice`."""
     gram = Gram(X, kernel, cache_size=0.0)
     in_tiles = gram.n > (_IN_TILES if kernel.name == "rbf" else BY_BLOCKS) and gram.is_wide
     if not in_tiles and 8 * gram.n**2 <= cache_size * 2**20:
         gram.fill()
-    if y is None:
-        return KernelSamples(Places.twice(gram), both_signs(gram.n))
-    return KernelSamples(gram, y)
+    return KernelSamples(Places.twice(gram) if twice else gram)
 
 
 def known_duals(model: BaseEstimator, data: TrainingSet) -> np.ndarray:
@@ -63,14 +60,12 @@ def known_duals(model: BaseEstimator, data: TrainingSet) -> np.ndarray:
     return out
 
 
-def alpha_of(signed: np.ndarray, division: Division, problem: int) -> np.ndarray:
+def beta_of(signed: np.ndarray, division: Division, problem: int) -> np.ndarray:
     """Return the dual variables of a problem from `dual_coefs` of all samples."""
     if not isinstance(division, OneVsOne):
-        return division.signs(problem) * signed[problem]
+        return signed[problem]
     i, j = division.pairs[problem]
-    return np.concatenate(
-        [signed[j - 1, division.members[i]], -signed[i, division.members[j]]]
-    )  # fmt: skip
+    return np.concatenate([signed[j - 1, division.members[i]], signed[i, division.members[j]]])
 
 
 def near_zero(X: Any) -> tuple[Any, np.ndarray | float]:

@@ -14,7 +14,7 @@ from skscreen.svm.estimator import BaseSVC, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
 from skscreen.svm.nu.labelled import NuProblems, Solved
-from skscreen.svm.nu.samples import alpha_of, known_duals
+from skscreen.svm.nu.samples import beta_of, known_duals
 from skscreen.svm.parameters import OF_CLASSES
 from skscreen.svm.probabilities import sigmoids, warn_of_probability
 
@@ -269,7 +269,6 @@ def screened_at(model: ScreenedNuSVC, nu: float, X: Any, y: Any, sample_weight: 
     Cs, out = np.atleast_1d(model.C_), []
     for k in range(division.n_problems):
         part, solver = division.rows(k), problems.solver(k)
-        alpha = alpha_of(signed, division, k) / Cs[k]
-        box, region = solver.region(np.maximum(alpha, 0.0), nu)
-        out.append((rows[part], box, region, False))
+        dual, region = solver.region(beta_of(signed, division, k) / Cs[k], nu)
+        out.append((rows[part], dual, region, False))
     return screening(nu, problems.data.X.shape[0], out)

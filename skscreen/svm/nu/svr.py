@@ -187,6 +187,6 @@ def screened_at(model: ScreenedNuSVR, nu: float, X: Any, y: Any, sample_weight: 
     problems = NuProblems(model, X, y, sample_weight, getattr(model, "gamma_", None))
     rows = problems.labels.rows
     signed = known_duals(model, problems.data)[0, rows]
-    alpha = np.concatenate([np.maximum(signed, 0.0), np.maximum(-signed, 0.0)])
-    box, region = problems.solver(0).region(alpha, nu)
-    return screening(nu, problems.data.X.shape[0], [(rows, box, region, True)])
+    both = np.concatenate([np.maximum(signed, 0.0), np.minimum(signed, 0.0)])
+    dual, region = problems.solver(0).region(both, nu)
+    return screening(nu, problems.data.X.shape[0], [(rows, dual, region, True)])

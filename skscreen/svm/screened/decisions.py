@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator
 
 from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest
+from skscreen.svm.certificate import Samples
+from skscreen.svm.dual import Dual
 from skscreen.svm.problem import (
     TrainingSet,
     divided_as,
@@ -22,9 +24,8 @@ from skscreen.svm.problem import (
 from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.screened.points import completed
 from skscreen.svm.screened.references import Fitted, GivenDuals, GivenWeights
-from skscreen.svm.screened.regions import Samples, bounds_at
+from skscreen.svm.screened.regions import bounds_at
 from skscreen.svm.screened.result import Decided, SampleScreening
-from skscreen.svm.screening.rules import decide
 
 
 def check_decides(model: BaseEstimator) -> None:
@@ -60,8 +61,8 @@ def screened_at(
 ) -> tuple[SampleScreening, str | None]:
     """Return decisions on all problems for the C of an estimator, and why `known` may not fit."""
     problems, lacks = [], []
-    for k, samples in enumerate(_problem_samples(model, data)):
-        decided, lack = _decided(model, data.division, k, samples, known, tests)
+    for k, (samples, dual) in enumerate(_problems_of(model, data)):
+        decided, lack = _decided(model, data.division, k, samples, dual, known, tests)
         problems.append(decided)
         lacks.append(lack)
     found = SampleScreening(float(model.C), data.X, problems, data.kernel)
@@ -82,8 +83,8 @@ def _misfit(known: Fitted | GivenDuals | GivenWeights, X: Any, lack: float) -> s
     )
 
 
-def _problem_samples(model: BaseEstimator, data: TrainingSet) -> Iterator[Samples]:
-    """Yield the samples of each problem, as its solver has them."""
+def _problems_of(model: BaseEstimator, data: TrainingSet) -> Iterator[tuple[Samples, Dual]]:
+    """Yield the samples of each problem, as its solver has them, and the problem at C = 1."""
     division, kernel = data.division, data.kernel
     # Of a kernel that is made definite the problem would be another one.
     settings = replace(settings_of(model, None), indefinite="error")
@@ -97,19 +98,23 @@ def _problem_samples(model: BaseEstimator, data: TrainingSet) -> Iterator[Sample
             part = of_rows(taking_part, rows, pairwise)
             here = replace(fit, classes=(rows.size,))
             samples = SampleSet(part, kernel, settings, here)
-        yield samples.path_solver(division.signs(k), division.losses(k, model.loss)).samples
+        losses = division.losses(k, model.loss)
+        dual = Dual.of(losses, division.signs(k), has_free_intercept(model))
+        yield samples.path_solver(dual).samples, dual
 
 
 def _decided(
-    model: BaseEstimator, division: Division, problem: int, samples: Samples, known, tests: str
-) -> tuple[Decided, float]:
+    model: BaseEstimator, division: Division, problem: int, samples: Samples, dual: Dual, known,
+    tests: str,
+) -> tuple[Decided, float]:  # fmt: skip
     """Return the decisions of one problem, and the relative gap of the reference."""
-    C, free = model.C, has_free_intercept(model)
-    losses = division.losses(problem, model.loss)
-    check_bounds(C, losses.sizes)
-    point = completed(known.known(problem, division, samples), samples, losses, free, C)
-    lower, upper = bounds_at(samples, losses, free, point, C, tests)
-    codes = decide(lower, upper, losses=losses.at(C))
+    C = model.C
+    check_bounds(C, dual.sizes)
+    point = completed(known.known(problem, division, samples), samples, dual, C)
+    lower, upper = bounds_at(samples, dual, point, C, tests)
+    codes = dual.codes(lower, upper)
     rows = division.labels.rows[division.rows(problem)]
-    bounds = np.stack([lower, upper], axis=1)
-    return Decided(rows, codes, bounds, samples, losses.at(C), free), point.lack
+    # Users see margins, the scores times the signs.
+    rises = (dual.signs > 0.0)[:, None]
+    bounds = np.where(rises, np.stack([lower, upper], axis=1), -np.stack([upper, lower], axis=1))
+    return Decided(rows, codes, bounds, samples, dual.at(C)), point.lack

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import LARGEST
-from skscreen.svm.path_solver import Samples
+from skscreen.svm.certificate import Samples
 from skscreen.svm.screened.points import Duals, Weights
 
 
@@ -51,7 +51,7 @@ class GivenDuals:
         alpha = np.maximum(alpha if below <= with_signs else signs * alpha, 0.0)
         if min(below, with_signs) > alpha.sum():
             raise ValueError("reference must hold alpha_i >= 0, or y_i alpha_i, got other signs.")
-        return Duals(None, alpha)
+        return Duals(None, signs * alpha)
 
 
 class Fitted:
@@ -78,8 +78,9 @@ class Fitted:
         self._check_classes(division)
         C = float(self._C if np.ndim(self._C) == 0 else self._C[problem])
         if self._has_duals:
-            alpha = np.maximum(self._alpha(problem, division), 0.0)
-            return Duals(C if np.isfinite(C) else None, alpha)
+            beta, signs = self._beta(problem, division), division.signs(problem)
+            beta[signs * beta < 0.0] = 0.0
+            return Duals(C if np.isfinite(C) else None, beta)
         coefs, intercepts = _dense(self._model.coef_), np.ravel(self._model.intercept_)
         return Weights(C, weights_of(coefs, intercepts, problem, division, samples))
 
@@ -102,7 +103,7 @@ class Fitted:
         if not np.array_equal(known, classes):
             raise ValueError(f"reference has the classes {known}, y has {classes}.")
 
-    def _alpha(self, problem: int, division: Division) -> np.ndarray:
+    def _beta(self, problem: int, division: Division) -> np.ndarray:
         """Return the dual variables of the samples of a problem."""
         coefs, n = _dense(self._model.dual_coef_), self._n_samples
         one_vs_one = isinstance(division, OneVsOne)
@@ -116,10 +117,10 @@ class Fitted:
         whole[:, self._model.support_] = coefs
         signed = whole[:, division.labels.rows]
         if not isinstance(division, OneVsOne):
-            return division.signs(problem) * signed[problem]
+            return signed[problem]
         i, j = division.pairs[problem]
         rows = division.members[i], division.members[j]
-        return np.concatenate([signed[j - 1, rows[0]], -signed[i, rows[1]]])
+        return np.concatenate([signed[j - 1, rows[0]], signed[i, rows[1]]])
 
 
 class GivenWeights:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import KERNELS_WITH_GAMMA
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.dual import Dual
 from skscreen.svm.training_data import mark
 
 
@@ -97,20 +97,19 @@ class Decided:
     codes: np.ndarray
     bounds: np.ndarray
     samples: LinearSamples | KernelSamples
-    losses: SampleLosses
-    free: bool
+    dual: Dual
 
     def reduced(self, n: int) -> ReducedProblem:
         """Return what is left of the problem; X has n rows."""
         at_bound, left = self.codes == LINEAR, np.flatnonzero(self.codes == UNDECIDED)
-        alpha, y = np.where(at_bound, self.losses.caps, 0.0), self.samples.y
-        fixed = self.samples.q_dot(alpha)[left] if at_bound.any() else np.zeros(left.size)
+        beta, y = np.where(at_bound, self.dual.ends, 0.0), self.dual.signs
+        fixed = self.samples.q_dot(beta)[left] if at_bound.any() else np.zeros(left.size)
         decided = np.zeros(n)
-        decided[self.rows] = alpha
-        part = self.losses.take(left)
+        decided[self.rows] = np.abs(beta)
+        part = self.dual.take(left)
         return ReducedProblem(
-            rows=self.rows[left], linear_term=part.thresholds - fixed, caps=part.caps,
-            shifts=part.shifts, total=float(-(y * alpha).sum()) if self.free else None, y=y[left],
+            rows=self.rows[left], linear_term=y[left] * (part.target - fixed), caps=part.width,
+            shifts=part.all_shifts, total=float(-beta.sum()) if self.dual.free else None, y=y[left],
             decided=decided, kept=self.rows[self.codes != ZERO],
         )  # fmt: skip
 

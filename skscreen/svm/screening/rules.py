@@ -1,8 +1,7 @@
-"""Rules for samples: what a region that holds the optimal w proves about the side of each sample.
+"""Bounds on the scores of samples over regions that hold the optimal w.
 
-A sample whose smallest margin over the region is above its threshold has the dual variable 0, one
-whose largest margin is on the linear piece of its loss (for the hinge, below the threshold) has it
-at its cap C_i (rule 9 of Ogawa et al. 2014).
+A sample that is on one side of its target all over the region has its dual variable at that bound
+(rule 9 of Ogawa et al. 2014), see `Dual.codes`.
 """
 
 from collections.abc import Callable
@@ -10,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from skscreen._compiled import svm as loops
-from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
-from skscreen.samples.losses import SampleLosses
+from skscreen.core.decisions import sphere_lower, sphere_upper
+from skscreen.svm.dual import Extremes
 from skscreen.svm.screening.bounds import (
     Reference,
     SampleBall,
@@ -21,45 +20,23 @@ from skscreen.svm.screening.bounds import (
     segment,
 )
 
-# No margin closer to a kink than this, relative to max(1, |kink|), is decided.
-_TOLERANCE = 1e-9
-
-Extremes = tuple[np.ndarray, np.ndarray]
-
-
-def decide(
-    lower: np.ndarray,
-    upper: np.ndarray,
-    codes: np.ndarray | None = None,
-    losses: SampleLosses | None = None,
-) -> np.ndarray:
-    """Turn bounds on margins (n,) into codes (n,) by strict inequalities; NaN decides nothing.
-
-    Earlier decisions `codes` stay as they are; without losses thresholds are 1, those of hinges.
-    """
-    found = np.full(lower.size, UNDECIDED, dtype=np.int8)
-    kinks = (1.0, 1.0) if losses is None else (losses.thresholds, losses.linear_below)
-    found[lower > kinks[0] + _TOLERANCE * np.maximum(np.abs(kinks[0]), 1.0)] = ZERO
-    found[upper < kinks[1] - _TOLERANCE * np.maximum(np.abs(kinks[0]), 1.0)] = LINEAR
-    return found if codes is None else np.where(codes == UNDECIDED, found, codes)
-
 
 def ball_test(ball: SampleBall, norms: np.ndarray) -> Extremes:
-    """Smallest and largest margin of each sample over a ball (Lemma 1)."""
-    arguments = ball.margins, norms, ball.radius
+    """Smallest and largest score of each sample over a ball (Lemma 1)."""
+    arguments = ball.scores, norms, ball.radius
     return sphere_lower(*arguments), sphere_upper(*arguments)
 
 
 def intersection_test(segment: Segment, norms: np.ndarray) -> Extremes:
-    """Bounds on the margins over the intersection of the two balls of a segment (Theorem 8)."""
+    """Bounds on the scores over the intersection of the two balls of a segment (Theorem 8)."""
     lower, upper = np.empty(norms.size), np.empty(norms.size)
     balls = *segment.squares, segment.shift
-    loops.intersection_pass(segment.margins, segment.slope, norms, balls, lower, upper)
+    loops.intersection_pass(segment.scores, segment.slope, norms, balls, lower, upper)
     return lower, upper
 
 
-# A bound takes a reference, the multiple rho of its losses, and a function that returns the margins
-# of sum_i a_i z_i for any a, with the sum of the lengths of all vectors added up for them.
+# A bound takes a reference, the multiple rho of its losses, and a function that returns the scores
+# of sum_i a_i x_i for any a, with the sum of the lengths of all vectors added up for them.
 Products = Callable[[np.ndarray], tuple[np.ndarray, float]]
 Bound = Callable[[Reference, float, Products], Extremes]
 
@@ -72,7 +49,7 @@ def one_ball(reference: Reference, rho: float, products: Products) -> Extremes:
 def _pencil(reference: Reference, rho: float, products: Products) -> Segment:
     target = intersection_target(reference, rho)
     # Most variables are at bounds and stay there.
-    difference, summed = products(target - rho * reference.alpha)
+    difference, summed = products(target - rho * reference.beta)
     return segment(reference, rho, target, difference, summed)
 
 

@@ -12,15 +12,15 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 
 @dataclass(frozen=True)
 class SampleSolution:
-    """A solution of min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with its certificate.
+    """A solution of a `Dual` with its certificate.
 
     Parameters
     ----------
-    alpha : ndarray of shape (n,)
-        Dual variables, 0 <= alpha_i <= C_i, of the full problem.
-    margins : ndarray of shape (n,)
-        <z_i, w> at w = sum_i alpha_i z_i, with z_i = y_i x_i; without an unpenalised intercept,
-        next to which small ones would lose digits. Empty in what a path keeps.
+    beta : ndarray of shape (n,)
+        Dual variables, with signs, of the full problem.
+    scores : ndarray of shape (n,)
+        <x_i, w> at w = sum_i beta_i x_i; without an unpenalised intercept, next to which small ones
+        would lose digits. Empty in what a path keeps.
     w : ndarray of shape (d,), or None
         The normal, where it is a vector (linear kernels); weights of the features in what a path
         keeps.
@@ -33,25 +33,25 @@ class SampleSolution:
     history : tuple of ScreeningEvent
         Screening steps; lam = 1 / C, NaN from solvers, which know the C_i alone.
     b : float, or ndarray of shape (n_groups,) of a problem with groups
-        Unpenalised intercept, to be added to the margins as y_i b. In what a path keeps the
+        Unpenalised intercept, to be added to the scores. In what a path keeps the
         intercept of the decision function, penalised or not.
     C : float
         NaN from solvers.
     rounding : float
-        Errors, beyond those of double precision, that margins may have, over the lengths |z_i|.
+        Errors, beyond those of double precision, that scores may have, over the lengths |x_i|.
         The samples which have them add nothing to the gap.
     shift : float
         What was added to the diagonal of the kernel matrix; in what a path keeps.
     apart : float
-        |w - sum_i alpha_i z_i|, where margins are those of w.
+        |w - sum_i beta_i x_i|, where scores are those of w.
     progress : tuple of tuples
         What was known on the way: (steps, seconds, primal value, gap).
     errors : ndarray of shape (n,), or None
-        Bounds on errors of the margins one by one, where the solver knows them.
+        Bounds on errors of the scores one by one, where the solver knows them.
     """
 
-    alpha: np.ndarray
-    margins: np.ndarray
+    beta: np.ndarray
+    scores: np.ndarray
     w: np.ndarray | None
     certificate: Certificate
     n_iter: int
@@ -70,9 +70,14 @@ class SampleSolution:
         """Return the solution with a vector `factor` times as long, and the intercept of that."""
         w = None if self.w is None else factor * self.w
         return replace(
-            self, alpha=factor * self.alpha, margins=factor * self.margins, w=w, b=b,
+            self, beta=factor * self.beta, scores=factor * self.scores, w=w, b=b,
             apart=factor * self.apart,
         )  # fmt: skip
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """Dual variables without signs."""
+        return np.abs(self.beta)
 
     @property
     def flawless(self) -> bool:
@@ -88,7 +93,7 @@ class SampleSolution:
     def n_items(self) -> int:
         """Number of what is screened: samples, or features with an L1 penalty."""
         if not self.history:
-            return self.alpha.size
+            return self.beta.size
         last = self.history[-1]
         return last.zero + last.linear + last.undecided
 
@@ -147,9 +152,9 @@ def weights_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
     return np.stack([found.w for found in solutions if found.w is not None])
 
 
-def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:
-    """Return the factor of alpha (n,) as a start for C_i `ratio` times as large."""
+def growth(beta: np.ndarray, caps: np.ndarray, ratio: float) -> float:
+    """Return the factor of beta (n,) as a start for C_i `ratio` times as large."""
     # The box grows by the ratio. But a solution below all of its caps is the hard-margin solution,
     # and stays the solution for larger C; where there is none caps are infinite.
-    hard = ratio > 1.0 and bool(np.all(alpha < caps)) and bool(np.all(np.isfinite(caps)))
+    hard = ratio > 1.0 and bool(np.all(np.abs(beta) < caps)) and bool(np.all(np.isfinite(caps)))
     return 1.0 if hard else ratio

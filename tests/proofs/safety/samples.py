@@ -20,7 +20,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.support.environment import environment
 from skscreen.samples.losses import SampleLosses, hinge
+from skscreen.svm.dual import Dual
 from skscreen.svm.screening.bounds import (
     gap_ball,
     intersection_target,
@@ -38,12 +39,7 @@ from skscreen.svm.screening.bounds import (
     segment,
 )
 from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
-from skscreen.svm.screening.rules import (
-    ball_test,
-    decide,
-    intersection_test,
-)
-from skscreen.svm.solvers.hinge import HingeTerms
+from skscreen.svm.screening.rules import ball_test, intersection_test
 from tests.proofs.judging import judge, shrunken
 from tests.proofs.safety.sample_optima import SMALL, Hinge, balanced, dual_variables
 from tests.proofs.safety.sample_problems import KINDS, data
@@ -104,12 +100,11 @@ def kernel_matrix(X, rng) -> tuple[np.ndarray, np.ndarray, bool]:
 
 def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
     """Codes of one test, from a reference (or between two), for bounds rho times its own."""
+    dual = ref.dual.at(rho)
+    K = np.outer(dual.signs, dual.signs) * Q
     if test == "inside":
-        return decide(*by_samples_inside(ref, rho, Q, shrink), None, ref.losses.at(rho))
-    low, high = extremes(test, ref, ends, rho, Q, shrink)
-    if ref.signs is not None:
-        return HingeTerms(ref.losses.at(rho), ref.signs).decide((low, high))
-    return decide(low, high, None, ref.losses.at(rho))
+        return dual.codes(*by_samples_inside(ref, rho, K, shrink))
+    return dual.decided(extremes(test, ref, ends, rho, K, shrink))
 
 
 class Known:
@@ -122,24 +117,24 @@ class Known:
         return self.Q[index]
 
 
-def by_samples_inside(ref, rho: float, Q, shrink: float):
-    """Bounds on the margins with an unpenalised intercept, by samples inside their box."""
+def by_samples_inside(ref, rho: float, K, shrink: float):
+    """Bounds on the scores with an unpenalised intercept, by samples inside their box."""
     if shrink == 1.0:
-        return compare_at(ref, rho, Known(Q))
+        return compare_at(ref, rho, Known(K))
     gap, ball = shrink**2 * path_gap(ref, rho), shrunken(scaled_gap_ball(ref, rho), shrink)
-    inside = furthest_inside(rho * ref.alpha, ref.losses.at(rho), gap, ref.share)
-    return compare(inside, Q[inside.index], ball, rho * ref.shift, ref.norms, ref.signs)
+    inside = furthest_inside(rho * ref.beta, ref.dual.at(rho), gap, ref.share)
+    return compare(inside, K[inside.index], ball, rho * ref.shift, ref.norms)
 
 
-def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
-    """Bounds on the margins, but for an unpenalised intercept."""
+def extremes(test: str, ref, ends, rho: float, K, shrink: float):
+    """Bounds on the scores, but for an unpenalised intercept."""
     balls = {"dynamic": gap_ball(ref), "ball1": scaled_gap_ball(ref, rho)}
     if ends is not None:
         balls["between"] = gap_ball(ends)
     if test in balls:
         return ball_test(shrunken(balls[test], shrink), ref.norms)
     target = intersection_target(ref, rho)
-    pencil = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+    pencil = segment(ref, rho, target, K @ (target - rho * ref.beta))
     if test == "intersection" and shrink == 1.0:
         return intersection_test(pencil, ref.norms)
     return ball_test(shrunken(pencil.ball(1.0), shrink), ref.norms)
@@ -161,8 +156,8 @@ def check(problem: Problem, rng, counts: Counter, shrink: float) -> None:
     }
     for C, alpha in optima.items():
         for noise in NOISES:
-            point = noisy(alpha, losses.at(C), noise, y, rng)
-            ref = refer(Q, losses.at(C), point, y)
+            point = noisy(alpha, at(losses, C), noise, y, rng)
+            ref = refer(Q, at(losses, C), point, y)
             for target, proof in proofs.items():
                 ends = between(Q, losses, y, (C, point), optima, target, noise, rng)
                 for name in problem.tests:
@@ -176,10 +171,14 @@ def check(problem: Problem, rng, counts: Counter, shrink: float) -> None:
 
 def refer(Q, losses, alpha, y):
     """Make a reference of dual variables."""
-    margins, b = Q @ alpha, 0.0
-    if y is not None:
-        b = HingeTerms(losses, y).best_intercept(margins)
-    return reference(np.sqrt(np.diag(Q)), margins, alpha, losses, y, b)
+    signs = np.ones(alpha.size) if y is None else y
+    dual, f = Dual.of(losses, signs, y is not None), signs * (Q @ alpha)
+    return reference(np.sqrt(np.diag(Q)), f, signs * alpha, dual, dual.best_intercept(f))
+
+
+def at(losses: SampleLosses, C: float) -> SampleLosses:
+    """C times the losses."""
+    return replace(losses, caps=C * losses.caps, shifts=losses.shifts / C)
 
 
 def noisy(alpha, losses, noise: float, y, rng):
@@ -198,9 +197,9 @@ def between(Q, losses, y, known, optima, target: float, noise: float, rng):
         return None
     other = others[rng.integers(len(others))]
     share = (target - C) / (other - C)
-    beyond = noisy(optima[other], losses.at(other), noise, y, rng)
-    middle = np.clip(point + share * (beyond - point), 0.0, losses.at(target).caps)
-    return refer(Q, losses.at(target), middle, y)
+    beyond = noisy(optima[other], at(losses, other), noise, y, rng)
+    middle = np.clip(point + share * (beyond - point), 0.0, at(losses, target).caps)
+    return refer(Q, at(losses, target), middle, y)
 
 
 def run(

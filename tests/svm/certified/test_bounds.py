@@ -8,10 +8,12 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
+from svm_labelled import unlabelled
 from svm_reference import gap, optimum, sloppy, squared_hinge_qp
 
-from skscreen.samples.losses import hinge, squared_hinge
+from skscreen.samples.losses import squared_hinge
 from skscreen.svm.certified.bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.dual import Dual
 
 
 def data(name):
@@ -37,7 +39,7 @@ class Case:
         n = int(train.sum())
         self.weights = np.random.default_rng(0).uniform(0.3, 3.0, n) if weighted else np.ones(n)
         self.geometry = Geometry(
-            hinge(self.weights),
+            unlabelled(self.weights),
             np.sqrt(np.diag(self.Q)),
             np.sqrt(np.diag(Q)[val]),
             lambda rows, index: self.Q[np.ix_(rows, index)],
@@ -77,7 +79,7 @@ def test_the_gap_is_the_largest_of_the_part(name, kernel):
     for start, stop in [(0.0, 1.0), (0.2, 0.4), (0.5, 0.5), (0.0, 0.0), (1.0, 1.0)]:
         gaps = []
         for t in np.linspace(start, stop, 50):
-            alpha = (1.0 - t) * first.alpha + t * last.alpha
+            alpha = (1.0 - t) * first.beta + t * last.beta
             C = (1.0 - t) * first.C + t * last.C
             gaps.append(gap(case.Q, C * case.weights, alpha))
         found = between.gap(start, stop)
@@ -144,7 +146,7 @@ def test_the_regression_decides_more_than_the_ball():
 def test_a_score_of_zero_is_never_sure():
     Q = np.eye(2)
     geometry = Geometry(
-        hinge(np.ones(2)), np.ones(2), np.array([1.0, 1.0, 0.0]),
+        unlabelled(np.ones(2)), np.ones(2), np.array([1.0, 1.0, 0.0]),
         lambda rows, index: Q[np.ix_(rows, index)],
         lambda rows, index: np.zeros((rows.size, index.size)),
     )  # fmt: skip
@@ -159,7 +161,8 @@ class SquaredCase(Case):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.geometry = replace(self.geometry, losses=squared_hinge(self.weights))
+        dual = Dual.of(squared_hinge(self.weights), np.ones(self.weights.size), False)
+        self.geometry = replace(self.geometry, dual=dual)
 
     def solve(self, C):
         return squared_hinge_qp(self.Q, C * self.weights)[0]
@@ -190,7 +193,7 @@ def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
         for start, stop in [(0.0, 1.0), (0.2, 0.4), (0.5, 0.5), (0.0, 0.0), (1.0, 1.0)]:
             gaps = []
             for t in np.linspace(start, stop, 50):
-                alpha = (1.0 - t) * first.alpha + t * last.alpha
+                alpha = (1.0 - t) * first.beta + t * last.beta
                 gaps.append(case.gap((1.0 - t) * first.C + t * last.C, alpha))
             found = between.gap(start, stop)
             assert found >= max(gaps) * (1.0 - 1e-9) - 1e-13

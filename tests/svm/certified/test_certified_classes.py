@@ -15,6 +15,7 @@ from skscreen.inspection import CertifiedPathDisplay
 from skscreen.samples.losses import hinge
 from skscreen.svm.certified.bounds import Between, Geometry, ScoredPoint
 from skscreen.svm.certified.errors import not_ahead, surely_ahead
+from skscreen.svm.dual import Dual
 
 LINEAR = {"kernel": "linear", "intercept": "penalised", "multi_class": "ovr"}
 RBF = LINEAR | {"kernel": "rbf", "gamma": 0.1}
@@ -85,11 +86,11 @@ class Problems:
 
     def geometry(self, signs, train):
         return Geometry(
-            hinge(self.weights),
+            Dual.of(hinge(self.weights), signs, False),
             np.sqrt(self.own[train]),
             np.sqrt(self.own[~train]),
-            lambda rows, index: (signs[:, None] * self.K * signs)[np.ix_(rows, index)],
-            lambda rows, index: (self.cross * signs)[np.ix_(rows, index)],
+            lambda rows, index: self.K[np.ix_(rows, index)],
+            lambda rows, index: self.cross[np.ix_(rows, index)],
         )
 
     def points(self, C, noise=0.0):
@@ -98,7 +99,8 @@ class Problems:
             Q, bounds = signs[:, None] * self.K * signs, C * self.weights
             alpha = optimum(Q, bounds)
             alpha = np.clip(alpha + noise * C * rng.normal(size=alpha.size), 0.0, bounds)
-            out.append(ScoredPoint(C, alpha, Q @ alpha, (self.cross * signs) @ alpha))
+            beta = signs * alpha
+            out.append(ScoredPoint(C, beta, self.K @ beta, self.cross @ beta))
         return out
 
     def between(self, low, high, noise):

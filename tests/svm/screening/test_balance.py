@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
+from svm_labelled import KernelSamples
 from svm_reference import free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
-from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
+from skscreen.svm.dual import Dual
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
-from skscreen.svm.solvers.hinge import HingeTerms
 
 
 def wrong(codes, margins):
@@ -56,15 +57,14 @@ def test_a_point_out_of_balance_has_a_larger_ball(delta):
         Q, y, norms = samples.products(np.arange(samples.n)), samples.y, samples.norms
         best, low, high = free_optimum(Q, C, y)
         alpha = free_optimum(Q, C, y, delta)[0]
-        terms = HingeTerms(hinge(C), y)
-        b = terms.best_intercept(Q @ alpha)
-        known = reference(norms, Q @ alpha, alpha, hinge(C), y, b)
+        dual, f = Dual.of(hinge(C), y, True), y * (Q @ alpha)
+        known = reference(norms, f, y * alpha, dual, dual.best_intercept(f))
         away = alpha - best
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= gap_ball(known).radius
-        safe = terms.decide(ball_test(gap_ball(known), norms))
+        safe = dual.decided(ball_test(gap_ball(known), norms))
         decided += np.count_nonzero(safe)
         bare = replace(known, share=0.0, shift=SLACK * EPS * known.length)
-        codes = terms.decide(ball_test(gap_ball(bare), norms))
+        codes = dual.decided(ball_test(gap_ball(bare), norms))
         margins = [Q @ best + b * y for b in (low, high)]
         assert sum(wrong(safe, each) for each in margins) == 0
         too_small += min(wrong(codes, each) for each in margins)

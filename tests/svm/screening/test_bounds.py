@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
+from svm_labelled import decide, unlabelled
 from svm_reference import dome, dual, gap, optimum, primal, sloppy, smallest_in_dome, three_cases
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import (
     SampleBall,
     Segment,
@@ -22,7 +22,6 @@ from skscreen.svm.screening.bounds import (
 from skscreen.svm.screening.rules import (
     BOUNDS,
     ball_test,
-    decide,
     intersection_test,
 )
 
@@ -70,17 +69,17 @@ def reference_at(name, C, relative_gap=0.0, seed=0):
     alpha = solved(name, C)
     if relative_gap:
         alpha = sloppy(Q, C * weights, alpha, relative_gap, np.random.default_rng(seed))
-    return reference(np.sqrt(np.diag(Q)), Q @ alpha, alpha, hinge(C * weights))
+    return reference(np.sqrt(np.diag(Q)), Q @ alpha, alpha, unlabelled(C * weights))
 
 
 def path_ball(ref, rho):
     """BT1 as printed: for references that are optimal."""
-    return SampleBall(0.5 * (1.0 + rho) * ref.margins, 0.5 * abs(rho - 1.0) * np.sqrt(ref.square))
+    return SampleBall(0.5 * (1.0 + rho) * ref.f, 0.5 * abs(rho - 1.0) * np.sqrt(ref.square))
 
 
 def gradient_target(ref, rho):
     """C_i s_i for a subgradient s at w0: BT2 is then GB, w0 - g/2 and |g|/2."""
-    return np.where(ref.margins < 1.0, rho * ref.losses.caps, 0.0)
+    return np.where(ref.f < 1.0, rho * ref.dual.high, 0.0)
 
 
 def extremes(name, ref, rho, test):
@@ -88,7 +87,7 @@ def extremes(name, ref, rho, test):
     if test in BOUNDS:
         return BOUNDS[test](ref, rho, lambda a: (Q @ a, float(np.abs(a) @ ref.norms)))
     target = gradient_target(ref, rho)
-    balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+    balls = segment(ref, rho, target, Q @ (target - rho * ref.beta))
     return ball_test(balls.ball(1.0), ref.norms)
 
 
@@ -145,7 +144,7 @@ def test_exact_path_ball_from_exact_references(name):
     for rho in RATIOS:
         exact, ball = path_ball(ref, rho), scaled_gap_ball(ref, rho)
         assert wrong(decide(*ball_test(exact, ref.norms)), name, rho * C0) == 0
-        assert_allclose(ball.margins, exact.margins)
+        assert_allclose(ball.scores, exact.scores)
         assert exact.radius <= ball.radius <= exact.radius + 1e-4 * (1.0 + exact.radius)
 
 
@@ -164,27 +163,27 @@ def test_radii_are_those_of_the_formulas(name):
     Q, weights = problem(name)
     C0 = 20.0 * lowest_C(name)
     ref = reference_at(name, C0, 1e-3)
-    g0 = gap(Q, C0 * weights, ref.alpha)
+    g0 = gap(Q, C0 * weights, ref.beta)
     for rho in (0.7, 1.0, 1.5):
         C = rho * C0 * weights
-        square = 0.25 * (rho - 1.0) ** 2 * (ref.alpha @ ref.margins) + rho * g0
+        square = 0.25 * (rho - 1.0) ** 2 * (ref.beta @ ref.f) + rho * g0
         assert_allclose(scaled_gap_ball(ref, rho).radius, np.sqrt(square), rtol=1e-6)
         # Equation 25, and the radius of BT2 in the variables of the paper (Corollary 7).
         target = intersection_target(ref, rho)
-        s = (0.5 * (1.0 + rho) * ref.margins < 1.0).astype(float)
+        s = (0.5 * (1.0 + rho) * ref.f < 1.0).astype(float)
         assert_allclose(target, C * s)
-        ball = segment(ref, rho, target, Q @ (target - rho * ref.alpha)).ball(1.0)
-        u, v = ref.alpha, target
+        ball = segment(ref, rho, target, Q @ (target - rho * ref.beta)).ball(1.0)
+        u, v = ref.beta, target
         centre_square = 0.25 * (u + v) @ Q @ (u + v)
-        xi = C @ np.maximum(1.0 - ref.margins, 0.0)
+        xi = C @ np.maximum(1.0 - ref.f, 0.0)
         assert_allclose(ball.radius, np.sqrt(centre_square + xi - C @ s), rtol=1e-5)
-        assert_allclose(ball.margins, 0.5 * Q @ (u + v), rtol=1e-8, atol=1e-9)
+        assert_allclose(ball.scores, 0.5 * Q @ (u + v), rtol=1e-8, atol=1e-9)
         # GB: centre w - g/2, radius |g|/2.
         target = gradient_target(ref, rho)
-        ball = segment(ref, rho, target, Q @ (target - rho * ref.alpha)).ball(1.0)
+        ball = segment(ref, rho, target, Q @ (target - rho * ref.beta)).ball(1.0)
         g = u - target
         assert_allclose(ball.radius, 0.5 * np.sqrt(g @ Q @ g), rtol=1e-6)
-        assert_allclose(ball.margins, ref.margins - 0.5 * Q @ g, rtol=1e-8, atol=1e-8)
+        assert_allclose(ball.scores, ref.f - 0.5 * Q @ g, rtol=1e-8, atol=1e-8)
     assert_allclose(gap_ball(ref).radius, np.sqrt(g0), rtol=1e-6)
 
 
@@ -199,10 +198,10 @@ def test_gap_ball_holds_the_optimum_from_any_point_and_multiple():
             noise = rng.choice([0.0, 0.1, 0.5])
             alpha = np.clip(best + noise * rng.normal(size=len(C)) * C, 0.0, C)
             scale = rng.choice([0.0, 0.5, 0.99, 1.0, 1.2])
-            ball = gap_ball(reference(norms, Q @ alpha, alpha, hinge(C)), scale)
+            ball = gap_ball(reference(norms, Q @ alpha, alpha, unlabelled(C)), scale)
             away = best - 0.5 * (1.0 + scale) * alpha
             assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius + accuracy
-            assert_allclose(ball.margins, 0.5 * (1.0 + scale) * (Q @ alpha), atol=1e-8)
+            assert_allclose(ball.scores, 0.5 * (1.0 + scale) * (Q @ alpha), atol=1e-8)
             # The duality gap at the multiple, less a quarter of the squared distance.
             square = (1.0 - scale) ** 2 * (alpha @ Q @ alpha)
             losses = C @ np.maximum(1.0 - scale * (Q @ alpha), 0.0)
@@ -219,7 +218,7 @@ def test_intersection_is_never_below_its_balls_and_equals_the_printed_formula(na
     ref = reference_at(name, C0, relative_gap)
     for rho in RATIOS:
         target = intersection_target(ref, rho)
-        step = target - rho * ref.alpha
+        step = target - rho * ref.beta
         balls = segment(ref, rho, target, Q @ step)
         lower, upper = intersection_test(balls, ref.norms)
         one, two = balls.ball(0.0), balls.ball(1.0)
@@ -232,12 +231,12 @@ def test_intersection_is_never_below_its_balls_and_equals_the_printed_formula(na
             continue
         if one.radius + two.radius < d * (1.0 + 1e-3):
             continue  # nearly tangent: the printed formula loses its digits
-        phi = one.margins - two.margins
-        arguments = (one.radius, two.margins, two.radius, phi, d)
-        expected = three_cases(ref.norms, one.margins, *arguments)
+        phi = one.scores - two.scores
+        arguments = (one.radius, two.scores, two.radius, phi, d)
+        expected = three_cases(ref.norms, one.scores, *arguments)
         assert_allclose(lower, expected, rtol=1e-4, atol=1e-4 * (1.0 + one.radius))
-        arguments = (one.radius, -two.margins, two.radius, -phi, d)
-        expected = -three_cases(ref.norms, -one.margins, *arguments)
+        arguments = (one.radius, -two.scores, two.radius, -phi, d)
+        expected = -three_cases(ref.norms, -one.scores, *arguments)
         assert_allclose(upper, expected, rtol=1e-4, atol=1e-4 * (1.0 + one.radius))
 
 
@@ -261,9 +260,9 @@ def test_a_separable_problem_is_decided_as_a_whole():
     C0 = 1e5
     alpha = optimum(Q, np.full(len(Q), C0))
     assert (Q @ alpha).min() > 1.0 - 1e-6
-    ref = reference(norms, Q @ alpha, alpha, hinge(np.full(len(Q), C0)))
+    ref = reference(norms, Q @ alpha, alpha, unlabelled(np.full(len(Q), C0)))
     target = intersection_target(ref, 2.0)
-    balls = segment(ref, 2.0, target, Q @ (target - 2.0 * ref.alpha))
+    balls = segment(ref, 2.0, target, Q @ (target - 2.0 * ref.beta))
     both = [decide(*intersection_test(balls, norms)), decide(*ball_test(balls.ball(0.0), norms))]
     away = Q @ alpha > 1.01
     assert np.mean(both[0][away] == ZERO) >= np.mean(both[1][away] == ZERO)
@@ -325,8 +324,8 @@ def test_the_reference_counts_the_full_gap_and_its_rounding():
         Q, weights = problem(name)
         C = 20.0 * lowest_C(name) * weights
         ref = reference_at(name, 20.0 * lowest_C(name), 1e-3)
-        assert ref.gap >= gap(Q, C, ref.alpha) > 0.0
-        assert_allclose(ref.gap, primal(Q, C, ref.alpha) - dual(Q, ref.alpha), rtol=1e-6)
+        assert ref.gap >= gap(Q, C, ref.beta) > 0.0
+        assert_allclose(ref.gap, primal(Q, C, ref.beta) - dual(Q, ref.beta), rtol=1e-6)
         exact = reference_at(name, 20.0 * lowest_C(name))
         # At a kink there is rounding: a radius of nothing would decide it.
         assert exact.gap > 0.0

@@ -9,16 +9,16 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
+from svm_labelled import KernelSamples, Labelled, polish, solve_linear
 from svm_reference import dual, gap, optimum, primal, sloppy
 
 from skscreen import ScreenedSVC
 from skscreen.core.certificate import Certificate
-from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.solvers.linear.solve import solve_linear
-from skscreen.svm.solvers.polish import _change, polish
+from skscreen.svm.solvers.polish import _change
 from skscreen.svm.solvers.solution import SampleSolution
 
 X, labels = load_breast_cancer(return_X_y=True)
@@ -38,9 +38,8 @@ def samples_and_matrix(kind):
 def solution_of(samples, Q, C, alpha):
     w = samples.combine(alpha) if isinstance(samples, LinearSamples) else None
     value = primal(Q, C, alpha)
-    return SampleSolution(
-        alpha, Q @ alpha, w, Certificate(value, dual(Q, alpha), gap(Q, C, alpha)), 1, True, 0.0
-    )
+    certificate, y = Certificate(value, dual(Q, alpha), gap(Q, C, alpha)), samples.y
+    return Labelled(SampleSolution(y * alpha, y * (Q @ alpha), w, certificate, 1, True, 0.0), y)
 
 
 @pytest.mark.parametrize("kind", ["linear", "rbf", "repeated"])
@@ -111,29 +110,17 @@ def test_free_intercept():
     rest = 1.0 - margins - y * b
     error = np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum()
     both = alpha.sum() + np.maximum(rest, 0.0).sum()
-    rough = SampleSolution(
-        alpha,
-        margins,
-        None,
-        Certificate(0.5 * (both + error), 0.5 * (both - error), error),
-        1,
-        True,
-        0.0,
-        b=b,
-    )
-    fine = polish(samples, hinge(bounds), rough, y)
+    certificate = Certificate(0.5 * (both + error), 0.5 * (both - error), error)
+    rough = SampleSolution(y * alpha, y * margins, None, certificate, 1, True, 0.0, b=b)
+    fine = polish(samples, hinge(bounds), Labelled(rough, y), free=True)
     assert fine.certificate.relative_gap < 1e-13 < rough.certificate.relative_gap
     assert abs(y @ fine.alpha) < 1e-12
     assert_allclose(fine.margins, Q @ fine.alpha, atol=1e-10)
     # Samples inside the box are at the kink.
     inside = (fine.alpha > 1e-9) & (fine.alpha < 1.0 - 1e-9)
     assert_allclose((fine.margins + y * fine.b)[inside], 1.0, atol=1e-10)
-    assert (
-        polish(
-            samples, hinge(bounds), replace(fine, certificate=replace(fine.certificate, gap=0.0)), y
-        ).certificate.gap
-        == 0.0
-    )
+    exact = replace(fine.found, certificate=replace(fine.certificate, gap=0.0))
+    assert polish(samples, hinge(bounds), Labelled(exact, y), free=True).found is exact
 
 
 def test_weights_are_those_that_are_certified():
@@ -193,10 +180,10 @@ def test_rounding_errors_of_repeated_samples_move_nothing(free):
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.normal(size=(6, 10)), 4, axis=0)
     signs = np.repeat(rng.choice([-1.0, 1.0], 6), 4)
-    samples = LinearSamples(rows, signs, 0.0)
-    everyone, Q = np.arange(24), signs[:, None] * (rows @ rows.T) * signs
-    slopes = Q @ np.full(24, 1e-9) + rng.choice([0.0, 1.5e-16], 24)
-    known = (signs[:, None], np.zeros(1)) if free else None
-    x, b = _change(samples, everyone, slopes, np.zeros(24), known, 2.0**-52)
-    assert_allclose(Q @ x + signs * b * free, slopes, atol=1e-15)
+    samples = LinearSamples(rows, np.ones(24), 0.0)
+    everyone, K = np.arange(24), rows @ rows.T
+    slopes = K @ (1e-9 * signs) + rng.choice([0.0, 1.5e-16], 24)
+    missing = np.zeros(1 if free else 0)
+    x, b = _change(samples, everyone, slopes, np.zeros(24), np.ones((24, 1)), missing, 2.0**-52)
+    assert_allclose(K @ x + b.sum(), slopes, atol=1e-15)
     assert np.abs(x).max() < 1e-7

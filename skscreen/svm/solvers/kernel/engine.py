@@ -14,9 +14,9 @@ for scores within their errors. Where single precision of the matrices of workin
 helps they are in double precision.
 
 With slopes g_i = target_i - f_i, less s_i beta_i, steps of SMO move pairs that keep the sum of beta
-(of each group, see `Box`) until no two slopes differ by more than eps; or, without an offset, until
-no sample can move along a slope above eps: the first of a pair has the largest slope, the second
-the largest gain together with it, and both move to the optimum of their problem.
+(of each group, see `Dual`) until no two slopes differ by more than eps; or, without an offset,
+until no sample can move along a slope above eps: the first of a pair has the largest slope, the
+second the largest gain together with it, and both move to the optimum of their problem.
 
 References
 ----------
@@ -36,7 +36,8 @@ from skscreen._compiled import svm as loops
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.kernels.gram import Gram, Places
-from skscreen.svm.certificate import Box, Point, View, certify
+from skscreen.svm.certificate import Point, certify
+from skscreen.svm.dual import Dual, View
 from skscreen.svm.solvers.kernel.block_newton import newton_step
 
 # Size of U, and least size of a working set.
@@ -65,7 +66,7 @@ DIGITS = 1e-4
 
 @dataclass
 class Engine:
-    """Solves problems of n samples in signed variables (see `certificate`), in `max_steps` at most.
+    """Solves problems of n samples (see `dual`), in `max_steps` at most.
 
     `whole`: all samples are in U, scores in double precision, their errors perhaps estimates, and
     matrices K_ij - own_i - own_j in a unit that is a power of two.
@@ -113,7 +114,7 @@ class Engine:
     def improve(
         self,
         index: np.ndarray,
-        box: Box,
+        dual: Dual,
         point: Point,
         tol: float,
         certified: bool = False,
@@ -124,39 +125,41 @@ class Engine:
             # A certificate knows which samples add to the gap.
             parts = None
             if certified:
-                view, parts = self.certify(box, point)
+                view, parts = self.certify(dual, point)
             else:
-                view = box.view(point.beta, point.f)
-                if index.size == self.diagonal.size and box.sums.any():
+                view = dual.view(point.beta, point.f)
+                if index.size == self.diagonal.size and dual.sums.any():
                     square = float(point.beta @ point.f)
-                    box.check_length(square, point.beta, np.sqrt(self.diagonal))
+                    dual.check_length(square, point.beta, np.sqrt(self.diagonal))
                     if square <= float(np.abs(point.beta) @ point.errors) and not self.whole:
                         # Single precision has nothing left of a short vector.
                         break
             if index.size == self.diagonal.size:
                 self.progress.append((self.n_steps, perf_counter(), view.primal, view.gap))
             most = least * (_SLOW if double else _STALLED)
-            if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, double):
+            if view.gap <= tol * abs(view.primal) or self._halts(dual, view, before, most, double):
                 break
             before, least = view, min(least, view.gap)
-            U = self._near(box, point, view, parts)
+            U = self._near(dual, point, view, parts)
             if U.size == 0:
                 break
-            self._pass(index, box, point, view, U, tol, double)
+            self._pass(index, dual, point, view, U, tol, double)
         return view
 
-    def certify(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
+    def certify(self, dual: Dual, point: Point) -> tuple[View, np.ndarray]:
         """Balance a point; return its certificate and what samples add to the gap at most, (n,)."""
-        beta = box.balanced(point.beta)
+        beta = dual.balanced(point.beta)
         # |K_ij| is at most the product of the roots of K_ii and K_jj.
         roots = np.sqrt(self.diagonal)
         point.errors += float(np.abs(beta - point.beta) @ roots) * roots
         point.beta[:] = beta
-        box.check_length(float(beta @ point.f), beta, roots)
+        dual.check_length(float(beta @ point.f), beta, roots)
         everyone = np.arange(beta.size)
-        return certify(box, point, self.tol, lambda J: self.scores(everyone, beta, J, double=True))
+        return certify(dual, point, self.tol, lambda J: self.scores(everyone, beta, J, double=True))
 
-    def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
+    def _halts(
+        self, dual: Dual, view: View, before: View | None, most: float, double: bool
+    ) -> bool:
         """Whether steps are used up, or a pass did too little and `double` precision is no help."""
         if self.n_steps >= self.max_steps:
             return True
@@ -164,8 +167,8 @@ class Engine:
             return False
         # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
         # by more than to the primal value of beta = 0, perhaps far below that of the point.
-        dual = before.dual
-        risen, left = view.dual - dual, float(box.losses(box.target).sum()) - dual
+        risen = view.dual - before.dual
+        left = float(dual.losses(dual.target).sum()) - before.dual
         if risen >= _RISEN * min(before.gap, left):
             return False
         if not double or self.memory.dtype == np.float64:
@@ -174,12 +177,12 @@ class Engine:
         self.memory, self.known = np.empty(0), np.empty(0, np.int64)
         return False
 
-    def _near(self, box: Box, point: Point, view: View, parts: np.ndarray | None) -> np.ndarray:
+    def _near(self, dual: Dual, point: Point, view: View, parts: np.ndarray | None) -> np.ndarray:
         """Return U: free samples, and violators and the next to the margin, or what has `parts`."""
-        moves = box.low < box.high
-        if self.whole or (parts is None and box.shifts.size):
+        moves = dual.low < dual.high
+        if self.whole or (parts is None and dual.shifts.size):
             return np.flatnonzero(moves)
-        slopes, rises, falls = view.slopes, point.beta < box.high, point.beta > box.low
+        slopes, rises, falls = view.slopes, point.beta < dual.high, point.beta > dual.low
         free = rises & falls
         if parts is not None:
             return np.flatnonzero(((parts > 0.0) | free) & moves)
@@ -191,10 +194,10 @@ class Engine:
         size = max(int(1.5 * free.sum()), int(np.count_nonzero(violates)) // 2)
         return smallest(rank, max(size, _NEAR * self.least // _LEAST))
 
-    def _pass(self, index, box: Box, point: Point, view: View, U, tol, double: bool) -> None:
+    def _pass(self, index, dual: Dual, point: Point, view: View, U, tol, double: bool) -> None:
         """Solve the problem on U by working sets, and update all other scores."""
         beta, f, errors = point.beta[U], point.f[U], point.errors[U]
-        part = box.take(U, point.beta)
+        part = dual.take(U, point.beta)
         allowed, enough = tol * abs(view.primal), None
         for _ in range(_SETS):
             near = part.view(beta, f)
@@ -233,7 +236,7 @@ class Engine:
         point.errors[rest] += more + EPS * np.abs(point.f[rest])
 
     def _solve_set(
-        self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float
+        self, W: np.ndarray, dual: Dual, beta: np.ndarray, g: np.ndarray, eps: float
     ) -> np.ndarray:
         """Return beta (m,) of samples W, from slopes g, with slopes no further apart than eps."""
         m, unit = W.size, self.unit
@@ -243,7 +246,7 @@ class Engine:
             # Fresh memory comes page by page, which takes as long as filling it.
             self.memory = np.empty(m * n, self.memory.dtype)
         K = self.memory[: m * n].reshape(m, n)
-        sizes = self.diagonal[W] + (box.shifts if box.shifts.size else 0.0)
+        sizes = self.diagonal[W] + (dual.shifts if dual.shifts.size else 0.0)
         both = (self.own[W], self.own[W]) if self.whole else None
         if both is not None:
             sizes = sizes - 2.0 * both[0]
@@ -258,12 +261,12 @@ class Engine:
             self.known = W
         K[np.arange(m), np.arange(m)] = diagonal[:m]
         padded = np.zeros((4, n))
-        padded[:, :m] = unit * box.low, unit * box.high, unit * beta, g
+        padded[:, :m] = unit * dual.low, unit * dual.high, unit * beta, g
         low, high, beta, g = padded
-        loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
-        if box.group.size:
-            loop = partial(_in_groups, box.group)
-        groups = box.group if box.group.size else np.zeros(m if box.free else 0, np.int8)
+        loop = loops.pairs_with_offset if dual.free else loops.pairs_without_offset
+        if dual.group.size:
+            loop = partial(_in_groups, dual.group)
+        groups = dual.group if dual.group.size else np.zeros(m if dual.free else 0, np.int8)
         # Sets of values in memory are changed often, and each is solved from where others came.
         sweeps = 1 if self.whole else 10
         for _ in range(12):
@@ -275,7 +278,7 @@ class Engine:
             if steps < most or self.n_steps >= self.max_steps or not np.isfinite(g).all():
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, groups)
-        return np.clip(beta[:m] / unit, box.low, box.high)
+        return np.clip(beta[:m] / unit, dual.low, dual.high)
 
 
 def _in_groups(group: np.ndarray, *known) -> int:
@@ -285,20 +288,20 @@ def _in_groups(group: np.ndarray, *known) -> int:
 
 
 def choose(
-    box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
+    dual: Dual, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
 ) -> tuple[np.ndarray, float]:
     """Return free samples, the largest violators and those nearest to the margin; and eps."""
-    rises, falls = beta < box.high, beta > box.low
+    rises, falls = beta < dual.high, beta > dual.low
     free = rises & falls
     n_free = int(np.count_nonzero(free))
     size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
     # The largest slope along which a sample can move.
     worst = max(slopes.max(where=rises, initial=0.0), -slopes.min(where=falls, initial=0.0))
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
-    if box.shifts.size:
-        enough = np.sqrt(allowed / (1.0 / box.shifts[free]).sum()) if n_free else 0.0
+    if dual.shifts.size:
+        enough = np.sqrt(allowed / (1.0 / dual.shifts[free]).sum()) if n_free else 0.0
     else:
-        width = box.high - box.low
+        width = dual.high - dual.low
         enough = 0.5 * allowed / max(width[free].sum(), 0.1 * size * width.mean())
     eps = min(max(enough, 0.03 * worst), 0.5 * worst)
     # As many that may rise as may fall: with an intercept they move in pairs.

@@ -17,6 +17,7 @@ from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.rows import LARGEST
+from skscreen.svm.dual import Dual
 
 GIVEN, POWERS, RBF, NEAR_RBF = loops.FEW_KINDS
 
@@ -133,14 +134,14 @@ def class_values(kernel: Kernel, X: Any, free: bool) -> tuple[np.ndarray, np.nda
 
 
 def solve_few(
-    values: FewValues, box: Any, twice: bool, beta: np.ndarray, tol: float, limit: int
+    values: FewValues, dual: Dual, twice: bool, beta: np.ndarray, tol: float, limit: int
 ) -> FewFound:
     """Improve beta (n,), or (2 n,) of samples that stand twice, in so many steps.
 
     A start has the prescribed sums, or is zero.
     """
     f, errors = np.empty((2, beta.size))
-    *found, steps = loops.solve_few(values, box, twice, (tol, limit), beta, f, errors)
+    *found, steps = loops.solve_few(values, dual, twice, (tol, limit), beta, f, errors)
     first, second, gap, primal = found
     if values.largest != 1.0:
         first -= values.missing * fsum(beta)

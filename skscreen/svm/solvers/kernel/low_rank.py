@@ -8,8 +8,8 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -35,12 +35,11 @@ def factor(gram: Gram | Places) -> np.ndarray | None:
 
 
 def solve_factored(
-    samples: KernelSamples, losses: SampleLosses, start: np.ndarray, free: bool, tol: float,
-    max_iter: int,
-) -> SampleSolution | None:  # fmt: skip
+    samples: KernelSamples, dual: Dual, start: np.ndarray, tol: float, max_iter: int
+) -> SampleSolution | None:
     """Solve on the rows of a factor; None if the rank is high. See `solve_kernel`."""
     L = factor(samples.gram)
     if L is None or L.shape[1] == 0:
         return None
-    rows = LinearSamples(L, samples.y, samples.bias)
-    return solve_linear(rows, losses, free=free, start=start, tol=tol, max_iter=max_iter)
+    rows = LinearSamples(L, np.ones(samples.n), samples.bias)
+    return solve_linear(rows, dual, start=start, tol=tol, max_iter=max_iter)

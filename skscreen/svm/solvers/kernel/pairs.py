@@ -24,9 +24,9 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.kernels.kernel_blocks import RBFBlocks
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.multiclass import Division, OneVsOne
-from skscreen.samples.rows import both_signs
 from skscreen.samples.targets import BothSides
-from skscreen.svm.certificate import Box, Point, certify
+from skscreen.svm.certificate import Point, certify
+from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.few import FewValues, few_values, solve_few
 from skscreen.svm.solvers.kernel.levels import from_nothing
@@ -46,8 +46,8 @@ _PASSES, _SLOW, _RISEN = 60, 0.7, 0.01
 
 # Intercept, bounds on the gap and on the primal value, and steps.
 Found = tuple[float, float, float, int]
-# Improves beta (n_pair,) of a box to a tolerance in a limited number of steps.
-Solve = Callable[[Box, np.ndarray, float, int], Found]
+# Improves beta (n_pair,) of a problem to a tolerance in a limited number of steps.
+Solve = Callable[[Dual, np.ndarray, float, int], Found]
 
 
 class ClassPairs:
@@ -64,25 +64,23 @@ class ClassPairs:
     ) -> Iterator[SampleSolution]:
         """Solve a problem for one C after the other to a relative gap, from `start` (n_pair,)."""
         rows, signs = self._division.rows(problem), self._division.signs(problem)
-        losses = self._division.losses_of_hinge(problem)
-        y = both_signs(rows.size) if signs is None else signs
+        whole = Dual.of(self._division.losses_of_hinge(problem), signs, self._free)
         limit = self._max_iter or STEPS_A_SAMPLE * rows.size
         solve, before = self.blocks.pair(problem, rows), None
-        beta = np.zeros(y.size) if start is None else y * start
+        beta = np.zeros(signs.size) if start is None else np.array(start)
         for C in Cs:
             began = perf_counter()
-            check_bounds(C, losses.caps)
-            now = losses.at(C)
-            box = Box.of(now, y, self._free)
+            check_bounds(C, whole.width)
+            dual = whole.at(C)
             if before is not None:
-                beta = growth(np.abs(beta), before * losses.caps, C / before) * beta
+                beta = growth(beta, before * whole.width, C / before) * beta
             if before is not None or start is not None:
-                beta = box.balanced(np.clip(beta, box.low, box.high))
-            b, gap, primal, n_iter = solve(box, beta, tol, limit)
+                beta = dual.balanced(np.clip(beta, dual.low, dual.high))
+            b, gap, primal, n_iter = solve(dual, beta, tol, limit)
             before = C
             yield SampleSolution(
-                alpha=np.minimum(np.abs(beta), now.caps),
-                margins=np.empty(0),
+                beta=np.clip(beta, dual.low, dual.high),
+                scores=np.empty(0),
                 w=None,
                 certificate=Certificate(primal, primal - gap, gap),
                 n_iter=n_iter,
@@ -171,8 +169,8 @@ class SmallBlocks:
         return out, b, gaps, primals, steps.astype(np.int64)
 
 
-def _solve_few(values: FewValues, box: Box, beta: np.ndarray, tol: float, limit: int) -> Found:
-    found = solve_few(values, box, beta.size > values.sizes.size, beta, tol, limit)
+def _solve_few(values: FewValues, dual: Dual, beta: np.ndarray, tol: float, limit: int) -> Found:
+    found = solve_few(values, dual, beta.size > values.sizes.size, beta, tol, limit)
     return found.b[0], found.gap, found.primal, found.n_iter
 
 
@@ -261,20 +259,20 @@ def _write(better: Callable, beta, f, errors) -> None:
     f[:], errors[:] = better(beta, np.arange(beta.size))
 
 
-def _solve_large(values: Places, bias: float, box: Box, beta, tol: float, limit: int) -> Found:
+def _solve_large(values: Places, bias: float, dual: Dual, beta, tol: float, limit: int) -> Found:
     """Solve a problem of classes too large for a matrix."""
     everyone = np.arange(beta.size)
     # Most such problems have few support vectors, and scores of all samples take most of the time.
     engine = Engine(values, bias, values.diagonal + bias, limit, tol, least=300)
-    point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, box, (1000,))
-    engine.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
-    found = engine.improve(everyone, box, point, tol, certified=True)
+    point = engine.point(everyone, beta) if beta.any() else from_nothing(engine, dual, (1000,))
+    engine.improve(everyone, dual, point, max(_SHARE * tol, DIGITS))
+    found = engine.improve(everyone, dual, point, tol, certified=True)
     beta[:] = point.beta
     return found.b, found.gap, found.primal, engine.n_steps
 
 
 def _solve(
-    values: tuple, scores: Callable, better: Callable, box: Box, beta: np.ndarray, tol: float,
+    values: tuple, scores: Callable, better: Callable, dual: Dual, beta: np.ndarray, tol: float,
     limit: int,
 ) -> Found:  # fmt: skip
     """Improve beta (n_pair,) by the compiled loop, each time from certified scores.
@@ -288,17 +286,19 @@ def _solve(
     # Room for the matrix of a working set, whose rows are padded.
     room = min(n, _LARGEST) * (min(n, _LARGEST) + loops.SMO_LANES)
     memory = np.empty(room, values[0].dtype)
-    steps, slow, dual, least = 0, 0, -np.inf, np.inf
+    steps, slow, best, least = 0, 0, -np.inf, np.inf
     for turn in range(_PASSES + 1):
         if turn or beta.any():
             scores(beta, point.f, point.errors)
             point.exact[:] = False
-            view, _ = certify(box, point, tol, compute)
-            risen, dual = view.primal - view.gap - dual, max(dual, view.primal - view.gap)
+            view, _ = certify(dual, point, tol, compute)
+            risen, best = view.dual - best, max(best, view.dual)
             fast = view.gap <= _SLOW * least or risen > _RISEN * view.gap
             slow, least = 0 if fast else slow + 1, min(least, view.gap)
             done = view.gap <= tol * view.primal or slow == 1
             if done or steps >= limit or turn == _PASSES:
                 break
-        steps += loops.improve_pair(values, box, beta, point.f, _SHARE * tol, limit - steps, memory)
+        steps += loops.improve_pair(
+            values, dual, beta, point.f, _SHARE * tol, limit - steps, memory
+        )
     return view.b, view.gap, view.primal, steps

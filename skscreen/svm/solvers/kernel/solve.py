@@ -1,4 +1,4 @@
-"""Problems with a kernel, for labelled samples: one entrance to the engine."""
+"""Problems with a kernel: one entrance to the engine."""
 
 from time import perf_counter
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from skscreen.core.certificate import Certificate
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import KernelSamples
-from skscreen.samples.losses import SampleLosses
-from skscreen.svm.certificate import Box, Sums, View
+from skscreen.svm.certificate import Point
+from skscreen.svm.dual import Dual, View
 from skscreen.svm.screening.bounds import SLACK
-from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine, Point
+from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.interior import interior_point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
@@ -21,22 +21,20 @@ from skscreen.svm.solvers.solution import SampleSolution, since
 
 
 class Start(NamedTuple):
-    """Dual variables to start from; if known, the margins of others near them, and their errors."""
+    """Dual variables to start from; if known, the scores of others near them, and their errors."""
 
-    alpha: np.ndarray
+    beta: np.ndarray
     known: np.ndarray | None = None
-    margins: np.ndarray | None = None
+    scores: np.ndarray | None = None
     errors: np.ndarray | float = 0.0  # beyond those of double precision
 
 
 def solve_kernel(
     samples: KernelSamples,
-    losses: SampleLosses,
+    dual: Dual,
     *,
-    free: bool = False,
-    sums: Sums | None = None,
     start: np.ndarray | Start | None = None,
-    margins: np.ndarray | None = None,
+    scores: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
     max_iter: int | None = None,
@@ -44,40 +42,39 @@ def solve_kernel(
     exact: bool = True,
     interior: bool = False,
 ) -> SampleSolution:
-    """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
+    """Solve a problem to a certified relative duality gap.
 
-    A `free` intercept is unpenalised; with it dual variables y_i alpha_i may have other `sums` than
-    zero, of all samples or of groups, whose intercepts `b` then has. `start` (n,) are dual
-    variables of any problem, `margins` are Q start, if known. `fixed` (n,) are codes of decisions
-    from safe screening: they are trusted, but the full certificate is what decides. `max_iter`
-    limits steps of SMO and Newton's method together. `double` asks for scores in double precision
-    from the beginning, `exact` for margins in it at the end, as starts and references for other C
-    have them. `interior` tells a regression without a tube whose matrix is in memory.
+    `start` (n,) are dual variables of any problem, `scores` are K start, if known. `fixed` (n,) are
+    codes of decisions from safe screening: they are trusted, but the full certificate is what
+    decides. `max_iter` limits steps of SMO and Newton's method together. `double` asks for scores
+    in double precision from the beginning, `exact` for scores in it at the end, as starts and
+    references for other C have them. `interior` tells a regression without a tube whose matrix is
+    in memory.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
-    codes[losses.caps == 0.0] = ZERO
+    codes[dual.low == dual.high] = ZERO
     in_tiles = samples.gram.whole is None and not double
-    problem = _Problem(samples, losses, free, sums, codes, tol, limit, in_tiles)
+    problem = _Problem(samples, dual, codes, tol, limit, in_tiles)
     if start is None and problem.engine.whole:
         problem.engine.least = 500
-    inside = interior and _is_far_inside(samples, losses)
+    inside = interior and _is_far_inside(samples, dual)
     if inside:
-        start, problem.engine.n_steps = _from_inside(samples, losses, free, 0.1 * tol)
-        margins = None  # those given are of another start
+        start, problem.engine.n_steps = _from_inside(samples, dual, 0.1 * tol)
+        scores = None  # those given are of another start
         # Where that is not enough steps of other methods are of no use either.
         problem.engine.max_steps = min(problem.engine.max_steps, 4 * samples.n)
     if not isinstance(start, Start):
-        start = None if start is None else Start(start, start, margins)
+        start = None if start is None else Start(start, start, scores)
     point = problem.start(start)
     view = problem.solve(point)
     if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
         point = problem.on_all(point)
         view = problem.solve(point)
-    undecided = not codes[losses.caps > 0.0].any() and not inside
+    undecided = not codes[dual.low < dual.high].any() and not inside
     # Where rounding errors have led to a wrong decision whoever has decided takes it back.
-    if view.gap > tol * view.primal and problem.engine.whole and undecided and sums is None:
+    if view.gap > tol * view.primal and problem.engine.whole and undecided and not dual.sums.any():
         point, view = problem.by_factor(point, view)
     if not view.gap <= view.primal and undecided:
         # Steps along what rounding errors leave of a flat kernel: nothing at all is better.
@@ -86,35 +83,31 @@ def solve_kernel(
     return problem.solution(point, view, exact, perf_counter() - began)
 
 
-def _is_far_inside(samples: KernelSamples, losses: SampleLosses) -> bool:
+def _is_far_inside(samples: KernelSamples, dual: Dual) -> bool:
     """Whether bounds are so wide that hardly any dual variable of a regression reaches them."""
-    reach = losses.caps.min() * float(samples.diagonal.mean())
-    return bool(0.0 < losses.caps.min() and reach > 100.0 * np.abs(losses.thresholds).max())
+    least = float(dual.width.min())
+    reach = least * float(samples.diagonal.mean())
+    return bool(0.0 < least and reach > 100.0 * np.abs(dual.target).max())
 
 
-def _from_inside(
-    samples: KernelSamples, losses: SampleLosses, free: bool, tol: float
-) -> tuple[np.ndarray, int]:
+def _from_inside(samples: KernelSamples, dual: Dual, tol: float) -> tuple[np.ndarray, int]:
     """Return dual variables of both sides of a regression without a tube, and the steps taken."""
     n = samples.n // 2
     K = np.asarray(samples.gram.whole)
     K = K + samples.bias**2 if samples.bias else K
-    beta, steps = interior_point(K, losses.thresholds[:n], losses.caps[:n], free, tol)
-    return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)]), steps
+    beta, steps = interior_point(K, dual.target[:n], dual.high[:n], dual.free, tol)
+    return np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)]), steps
 
 
 class _Problem:
-    """The problem of labelled samples, what is decided of them, and the engine that solves it."""
+    """The problem of some samples, what is decided of them, and the engine that solves it."""
 
     def __init__(
-        self, samples, losses, free: bool, sums, codes, tol: float, limit: int, in_tiles: bool
+        self, samples, dual: Dual, codes: np.ndarray, tol: float, limit: int, in_tiles: bool
     ):
-        self.samples, self.losses, self.tol = samples, losses, tol
-        self.y = samples.y if free else None
-        self.whole, self._limit = Box.of(losses, samples.y, free, sums), limit
-        # The box with decided samples held at their bounds.
-        self.at_cap = codes == LINEAR
-        self.box = self.whole.held(codes == ZERO, self.at_cap)
+        self.samples, self.whole, self.tol, self._limit = samples, dual, tol, limit
+        # The problem with decided samples held at their bounds.
+        self.dual, self._has_held = dual.held(codes), bool((codes == LINEAR).any())
         if in_tiles:
             # More of them in single precision lead nowhere.
             limit = min(limit, 40 * samples.n)
@@ -131,7 +124,7 @@ class _Problem:
         m = min(gram.n, LARGEST)
         memory = np.empty(m * (m + loops.SMO_LANES), np.float32)
         own, shifts = np.zeros(gram.n), self.whole.shifts
-        if self.y is not None:
+        if self.whole.free:
             # A free intercept takes up what is next to the first sample. Single precision would
             # leave nothing of what differs between values next to each other.
             first = np.empty((1, gram.n))
@@ -154,56 +147,52 @@ class _Problem:
 
     def start(self, start: Start | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
-        engine, box, n = self.engine, self.box, self.samples.n
-        if start is None and not (engine.whole or self.at_cap.any()):
-            return from_nothing(engine, box)
-        signs, everyone = self.samples.y, np.arange(n)
-        begin = np.zeros(n) if start is None else signs * start.alpha
-        beta = box.balanced(np.clip(begin, box.low, box.high))
-        if start is None or start.known is None or start.margins is None:
+        engine, dual, n = self.engine, self.dual, self.samples.n
+        if start is None and not (engine.whole or self._has_held):
+            return from_nothing(engine, dual)
+        everyone, begin = np.arange(n), np.zeros(n) if start is None else start.beta
+        beta = dual.balanced(np.clip(begin, dual.low, dual.high))
+        if start is None or start.known is None or start.scores is None:
             return engine.point(everyone, beta)
-        known = signs * start.known
-        change, errors = engine.scores(everyone, beta, everyone, before=known)
+        change, errors = engine.scores(everyone, beta, everyone, before=start.known)
         norms = self.samples.norms
-        # Margins that count as those of double precision have such errors.
-        errors += start.errors + 64.0 * EPS * float(np.abs(known) @ norms) * norms
-        return Point(beta, signs * start.margins + change, errors, np.zeros(n, np.bool_))
+        # Scores that count as those of double precision have such errors.
+        errors += start.errors + 64.0 * EPS * float(np.abs(start.known) @ norms) * norms
+        return Point(beta, start.scores + change, errors, np.zeros(n, np.bool_))
 
     def solve(self, point: Point) -> View:
         """Solve the problem of what is undecided; return the certificate of the whole problem."""
         engine, everyone = self.engine, np.arange(self.samples.n)
         # Passes before the last ones may leave half of the tolerance.
         enough = max(0.5 * self.tol, 0.0 if engine.whole else DIGITS)
-        engine.improve(everyone, self.box, point, enough)
-        engine.improve(everyone, self.box, point, self.tol, certified=True)
+        engine.improve(everyone, self.dual, point, enough)
+        engine.improve(everyone, self.dual, point, self.tol, certified=True)
         view = engine.certify(self.whole, point)[0]
         # Some of the tolerance is for errors of values in memory, which no step makes smaller.
         left = self.tol - self._unsure(point, view) if engine.whole else self.tol
         if left * view.primal < view.gap <= self.tol * view.primal and left > 0.0:
-            engine.improve(everyone, self.box, point, 0.5 * left)
+            engine.improve(everyone, self.dual, point, 0.5 * left)
             view = engine.certify(self.whole, point)[0]
         return view
 
     def _unsure(self, point: Point, view: View) -> float:
         """Return what errors of kernel values add to the relative gap of a point at most."""
         errors = point.errors + self.samples.value_errors(np.abs(point.beta))
-        most = self.whole.certify(point.beta, point.f, errors)[0]
+        most = self.whole.largest_gap(point.beta, point.f, errors)[0]
         return (most.gap - view.gap) / view.primal if view.primal > 0.0 else 0.0
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
-        engine, samples = self.engine, self.samples
-        left, alpha = self._limit - engine.n_steps, samples.y * point.beta
+        engine, left = self.engine, self._limit - self.engine.n_steps
         engine.max_steps = self._limit
-        free = self.y is not None
         if left <= 0:
             return point, view
         # More precisely, as K differs a little from that of the factor.
-        found = solve_factored(samples, self.losses, alpha, free, 0.01 * self.tol, left)
+        found = solve_factored(self.samples, self.whole, point.beta, 0.01 * self.tol, left)
         if found is None:
             return point, self.solve(point)
         engine.n_steps += found.n_iter
-        other = self.start(Start(found.alpha))
+        other = self.start(Start(found.beta))
         # Where values have rounding errors of single precision passes gain little, but gain.
         for _ in range(5):
             better = self.solve(other)
@@ -215,17 +204,17 @@ class _Problem:
     def solution(self, point: Point, view: View, exact: bool, seconds: float) -> SampleSolution:
         """Return the point with its certificate."""
         samples, engine = self.samples, self.engine
-        alpha = np.clip(samples.y * point.beta, 0.0, self.losses.caps)
-        usual = 0.5 * SLACK * EPS * float(alpha @ samples.norms)
+        beta = np.clip(point.beta, self.whole.low, self.whole.high)
+        usual = 0.5 * SLACK * EPS * float(np.abs(beta) @ samples.norms)
         rounding = relative(point.errors, samples.norms)
         if exact and rounding > usual:
             everyone = np.arange(samples.n)
             point.f, point.errors = engine.scores(everyone, point.beta, everyone, double=True)
-            view = self.whole.certify(point.beta, point.f, point.errors)[0]
+            view = self.whole.largest_gap(point.beta, point.f, point.errors)[0]
             rounding = relative(point.errors, samples.norms)
         return SampleSolution(
-            alpha=alpha,
-            margins=samples.y * point.f,
+            beta=beta,
+            scores=point.f,
             w=None,
             certificate=Certificate(view.primal, view.primal - view.gap, view.gap),
             n_iter=engine.n_steps,

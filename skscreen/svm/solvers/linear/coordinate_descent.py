@@ -1,20 +1,20 @@
 """Dual coordinate descent for hinge losses over samples of a linear model.
 
-One dual variable at a time is moved to its best value in [0, C_i],
+One dual variable at a time is moved to its best value in its box,
 
-    alpha_i <- clip(alpha_i + (t_i - m_i - s_i alpha_i) / (|z_i|^2 + s_i), 0, C_i),
-    m_i = <z_i, u>,
+    beta_i <- clip(beta_i + (target_i - f_i - s_i beta_i) / (|x_i|^2 + s_i), low_i, high_i),
+    f_i = <x_i, u>,
 
-with u = sum_i alpha_i z_i kept up to date: the work is that of reading row i twice. Samples at an
+with u = sum_i beta_i x_i kept up to date: the work is that of reading row i twice. Samples at an
 end of the box whose gradient points outwards further than any other did in the epoch before are
 left out for a while (Hsieh et al. 2008, section 3.2: shrinking). Every few epochs, or when the
-margins of an epoch suggest that it is small enough, the duality gap of the full problem is
+scores of an epoch suggest that it is small enough, the duality gap of the full problem is
 computed: it ends the solve, decides samples for good (Ogawa et al. 2014) and brings others back.
 Two refinements reduce the epochs to a quarter for text:
 
 - The intercept, which all samples share, converges slowly if samples are visited one at a time.
   So during an epoch its penalty b^2 / (2 B^2) gets a second one, for the distance from its last
-  value (a proximal point step for b alone): margins then depend on b as weakly as on other
+  value (a proximal point step for b alone): scores then depend on b as weakly as on other
   features.
 - When hardly any samples but those inside the box are active, conjugate gradients move all of
   these at once (see `face_steps`).
@@ -64,11 +64,11 @@ def coordinate_descent(
     """
     # A short step of b, next to which the sweeps converge.
     state.begin(3.0)
-    samples, losses, rows = state.samples, state.losses, state.samples.short_rows
+    samples, rows = state.samples, state.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
     costs, rest = samples.row_lengths + _ENTRIES_PER_VISIT, np.array([np.inf, -np.inf])
-    known = samples.y, state.thresholds, losses.caps, losses.shifts
+    known = state.low, state.target, state.high, state.shifts
     terms = np.column_stack([*known, np.empty(samples.n), costs])
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], 4.0 * whole
@@ -77,24 +77,25 @@ def coordinate_descent(
     # hardly any others than those inside the box are active.
     factor, settled = (0.25, 1.2) if shrinking else (np.inf, 0.0)
     while state.relative_gap > tol and state.n_iter < max_iter:
-        before = state.alpha.copy()
-        # At alpha = 0 the ball is so large that it decides next to nothing.
+        before = state.beta.copy()
+        # At beta = 0 the ball is so large that it decides next to nothing.
         decides = screening and state.dual > 0.0
-        if decides and state.screen() and not np.array_equal(before, state.alpha):
+        if decides and state.screen() and not np.array_equal(before, state.beta):
             state.evaluate()
-        slopes = losses.shifts * state.alpha - state.short
+        slopes = state.shifts * state.beta - state.slopes
         active = np.empty(samples.n, np.int64)
-        n_active = loops.active_samples(slopes, losses.caps, state.alpha, state.codes, rest, active)
+        bounds = state.low, state.high
+        n_active = loops.active_samples(slopes, *bounds, state.beta, state.codes, rest, active)
         active = active[:n_active]
         on_faces = _move_on_face(
             faces, state, active.size, max_iter - state.n_iter, left / whole, history[-1][0]
         )
         if on_faces:
             pause = max(2.0 * whole, 0.25 * on_faces)
-        u = samples.combine(state.alpha) if on_faces else state.u.copy()
-        terms[:, 1], (value, terms[:, 4]) = state.thresholds, _intercept_feature(state)
+        u = samples.combine(state.beta) if on_faces else state.u.copy()
+        terms[:, 1], (value, terms[:, 4]) = state.target, _intercept_feature(state)
         n_epochs, work, exhausted = loops.epochs(
-            rows, samples.bias, value, terms, state.alpha, u, active, rest, factor, random, pause,
+            rows, samples.bias, value, terms, state.beta, u, active, rest, factor, random, pause,
             max_iter - state.n_iter, trust * tol * state.primal, settled,
         )  # fmt: skip
         factor, settled = max(factor, 1.0), 0.0
@@ -128,10 +129,10 @@ def _move_on_face(
     """Move the free samples together if hardly any others are active; return the work done."""
     n_free = np.count_nonzero(state.inside())
     # With shifts and small C sweeps converge fast: a move takes about 20 products with the free.
-    if state.losses.smooth and left < 20.0 * n_free / state.samples.n:
+    if state.problem.smooth and left < 20.0 * n_free / state.samples.n:
         return 0.0
     # With more free samples than features, and without shifts, the optimum on a face is not unique.
-    is_point = n_free <= state.samples.n_features or state.losses.shifts.any()
+    is_point = n_free <= state.samples.n_features or state.problem.smooth
     if not is_point and left > 300.0:
         return faces.slide(0.5 * done)
     if n_active > 1.5 * n_free or not is_point:
@@ -140,15 +141,15 @@ def _move_on_face(
 
 
 def _rounding(state: SampleState) -> float:
-    """Return what rounding errors of the margins may add to the gap."""
+    """Return what rounding errors of the scores may add to the gap."""
     lengths = 1.0 + state.samples.norms * np.linalg.norm(state.u)
-    # Without a cap the slope of the loss is about alpha_i.
-    steepness = np.where(np.isfinite(state.caps), state.caps, state.alpha)
+    # Without a bound the slope of the loss is about beta_i.
+    steepness = np.abs(state.beta) if state.problem.smooth else state.problem.width
     return float(EPS * (steepness @ lengths))
 
 
 def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
-    """Return the value of the feature that carries b in sweeps, both penalties, and 1 / |z_i|^2."""
+    """Return the value of the feature that carries b in sweeps, both penalties, and 1 / |x_i|^2."""
     samples, square = state.samples, state.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[state.inside()]
@@ -156,12 +157,12 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     smallest = 1e-300
     # With shifts sweeps find b fast enough; a second penalty would slow it down. With it the
     # curvature along b is 20 times that along all free samples.
-    if square > smallest and free.any() and not state.losses.smooth:
+    if square > smallest and free.any() and not state.problem.smooth:
         loose = 1.0 / (1.0 / square + free.size / (20.0 * free.mean()))
         # A larger square would cancel the digits of the others.
         square = max(loose, 1e-8 * square)
     value = abs(samples.bias) if 0.0 < square == samples.bias**2 else np.sqrt(square)
-    own += square + state.losses.shifts
+    own += square + state.shifts
     return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > smallest)
 
 

@@ -34,13 +34,13 @@ def solve_narrow(
     w, beta, found = np.empty((k, d)), np.empty((k, n)), np.empty((k, 3))
     norms = np.sqrt(square_norms(rows))
     loops.solve_squared_hinges(rows, norms, C * weights, signs, tol, w, beta, found)
-    alphas, seconds, nothing = np.abs(beta), (perf_counter() - began) / k, np.empty(0)
+    seconds, nothing = (perf_counter() - began) / k, np.empty(0)
     return [
         SampleSolution(
-            alpha=alpha, margins=nothing, w=each[: X.shape[1]],
+            beta=own, scores=nothing, w=each[: X.shape[1]],
             certificate=Certificate(primal, primal - gap, gap), n_iter=int(steps),
             converged=gap <= tol * primal, seconds=seconds,
             b=float(bias * each[-1]) if bias else 0.0, C=C,
         )
-        for alpha, each, (primal, gap, steps) in zip(alphas, w, found.tolist(), strict=True)
+        for own, each, (primal, gap, steps) in zip(beta, w, found.tolist(), strict=True)
     ]  # fmt: skip

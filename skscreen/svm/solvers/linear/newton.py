@@ -1,23 +1,23 @@
 """Newton's method on the primal of losses that have a slope everywhere, for narrow linear models.
 
-With -phi_i'(m) = clip(base_i + (t_i - m) / width_i, 0, cap_i) for each sample the primal
+With -phi_i'(f) = clip(base_i + (target_i - f) / width_i, low_i, high_i) for each sample the primal
 
-    min_w  1/2 |w|^2 + sum_i phi_i(m_i)
+    min_w  1/2 |w|^2 + sum_i phi_i(f_i)
 
 is convex, piecewise quadratic and once differentiable: Newton's method with a line search finds its
 minimum in finitely many steps, whatever C is (Mangasarian 2002; Keerthi and DeCoste 2005). Its
-matrix is I + sum_E z_i z_i' / width_i over the samples E in their zones, 0 < alpha_i < cap_i, or by
-Woodbury's identity one of the size of E.
+matrix is I + sum_E x_i x_i' / width_i over the samples E in their zones, low_i < beta_i < high_i,
+or by Woodbury's identity one of the size of E.
 
-Losses with shifts and without caps, as the squared hinge, are of this kind, with base_i = 0 and
-width_i = s_i. Hinges are not, so the proximal point method on the dual replaces alpha_k, step by
+Losses with shifts and without bounds, as the squared hinge, are of this kind, with base_i = 0 and
+width_i = s_i. Hinges are not, so the proximal point method on the dual replaces beta_k, step by
 step, by the solution of
 
-    max_alpha  D(alpha) - sum_i (width / (2 C_i)) (alpha_i - alpha_ki)^2
+    max_beta  D(beta) - sum_i (width / (2 C_i)) (beta_i - beta_ki)^2
 
-over the box, whose primal has hinges that are smoothed over a zone of margins: base_i is alpha_ki
-and width_i is width / C_i (Li, Sun, Toh 2018 for the combination). The width shrinks from step to
-step, and E tends to the samples of margin 1. After every step the gap of the full problem is
+over the box, whose primal has hinges that are smoothed over a zone of scores: base_i is beta_ki and
+width_i is width / C_i (Li, Sun, Toh 2018 for the combination). The width shrinks from step to
+step, and E tends to the samples on the margin. After every step the gap of the full problem is
 computed and decides samples, which are then left out.
 
 References
@@ -36,15 +36,15 @@ from scipy.linalg.blas import dnrm2
 
 from skscreen._compiled import svm as loops
 from skscreen.core.decisions import LINEAR
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LARGEST, LinearSamples
+from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
-    smooth = state.losses.smooth
+    smooth = state.problem.smooth
     # A step of b so long that one is enough, as systems are solved exactly.
     state.begin(1000.0)
     w = _from_dual(state)
@@ -67,7 +67,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
         steps, solved = part.minimise(1.0 if zones is None else zones.width, tol, most)
         state.n_iter += max(steps, 1)
         if solved or smooth:
-            state.alpha[part.index] = part.alpha
+            state.beta[part.index] = part.beta
             state.apply_codes()
             state.evaluate()
             if state.gap >= gap:
@@ -94,15 +94,15 @@ class _Zones:
     """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
 
     def __init__(self, state: SampleState):
-        # In units of thresholds, 1 or those of targets: no wider than from them to 0, narrower from
+        # In units of targets, 1 in classification: no wider than from them to 0, narrower from
         # a start that is near.
-        # Next to a prescribed sum thresholds are 0, and the unit is that of margins.
-        sizes = state.best.margins if state.total else state.losses.thresholds
+        # Next to a prescribed sum targets are 0, and the unit is that of scores.
+        sizes = state.best.f if state.total else state.problem.target
         size = float(np.mean(np.abs(sizes))) or 1.0
         # The inverse of what is smaller overflows, times rows.
         self._unit = max(size, 1.0 / LARGEST)
         self.width = self._unit * min(max(50.0 * state.relative_gap, 1e-3), 1.0)
-        curvature = float(np.mean(state.caps * state.samples.norms**2))
+        curvature = float(np.mean(state.problem.width * state.samples.norms**2))
         self._widest = max(0.1 * self._unit, 1e-3 * curvature)
         self._polishing = False
 
@@ -111,7 +111,7 @@ class _Zones:
         if not solved:
             self.width = min(4.0 * self.width, self._unit)
         elif slackness <= 0.1 * tol * state.primal:
-            # What is left are rounding errors of the margins times C / width. Wide zones suffice
+            # What is left are rounding errors of the scores times C / width. Wide zones suffice
             # this close to the optimum.
             self._polishing = True
             wider = float(np.clip(state.relative_gap / tol, 10.0, 1e4))
@@ -121,66 +121,67 @@ class _Zones:
 
 
 class _Undecided:
-    """The problem of some samples, given those at their cap."""
+    """The problem of some samples, given those at their bounds."""
 
     def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
         self.index, self.w, self.centre = index, w.copy(), state.centre
         whole = index.size == state.samples.n
         self.samples: LinearSamples = state.samples if whole else state.samples.restrict(index)
-        self.losses: SampleLosses = state.losses if whole else state.losses.take(index)
-        self._full = np.where(state.codes == LINEAR, state.caps, 0.0)
+        self.problem: Dual = state.problem if whole else state.problem.take(index)
+        self._full = np.where(state.codes == LINEAR, state.problem.ends, 0.0)
         self._given = state.samples.combine(self._full)
-        self._hessian = Hessian(self.samples, self.losses.sizes)
-        self.alpha, self.slackness = state.alpha[index], np.inf
+        self._hessian = Hessian(self.samples, self.problem.sizes)
+        self.beta, self.slackness = state.beta[index], np.inf
 
     def recentre(self, state: SampleState) -> None:
         """Measure a free intercept from the centre of its present proximal step."""
         if state.centre != self.centre:
             self.w[-1] += (self.centre - state.centre) / self.samples.bias
-        self.centre, self._thresholds = state.centre, state.thresholds[self.index]
-        self._gain = float(self._full @ state.thresholds)
+        self.centre, self._target = state.centre, state.target[self.index]
+        self._gain = float(self._full @ state.target)
 
     def minimise(self, width: float, tol: float, most: int) -> tuple[int, bool]:
         """Solve the problem, for hinges with zones; returns steps and whether it is solved."""
-        samples, losses, w = self.samples, self.losses, self.w
-        base = np.zeros(samples.n) if losses.smooth else self.alpha
-        slopes = base, losses.sizes / width, losses.caps
+        samples, problem, w = self.samples, self.problem, self.w
+        base = np.zeros(samples.n) if problem.smooth else self.beta
+        smooth = base, problem.sizes / width, problem.low, problem.high
         self._hessian.begin(width)
         # Both are updated in every step; this removes rounding errors.
-        short, total = self._thresholds - samples.margins(w), self._given.copy()
+        slopes, total = self._target - samples.margins(w), self._given.copy()
         last, least, lost, before = np.zeros(samples.n), np.inf, 0, np.inf
         lowest = w.copy(), last
         for steps in range(most + 1):
-            smoothed = loops.smooth_duals(slopes, short, alpha := np.empty(samples.n))
-            total += samples.combine(alpha - last)
-            last, gradient = alpha, w - total
+            smoothed = loops.smooth_duals(smooth, slopes, beta := np.empty(samples.n))
+            total += samples.combine(beta - last)
+            last, gradient = beta, w - total
             size = dnrm2(gradient)
             error = 0.5 * size * size
             # A step of rounding errors may lead out of the numbers there are.
             if not error < np.inf:
                 break
-            if losses.smooth:
-                # Slopes at the margins are the dual variables.
+            if problem.smooth:
+                # Slopes of losses are the dual variables.
                 self.slackness, loss = 0.0, smoothed
             else:
-                self.slackness, loss = losses.certify(short, alpha)
+                self.slackness, loss = problem.gap_of_slopes(beta, slopes)
             own = 0.5 * float(w @ w) - float(self._given @ w)
             # What may be lost beside the slackness and the tolerance.
             wanted = max(0.1 * self.slackness, 0.5 * tol * (own + self._gain + loss))
             if error <= wanted:
-                # The certificate of alpha is that of w - gradient.
-                beyond = losses.certify(short + samples.margins(gradient), alpha)[0]
+                # The certificate of beta is that of w - gradient.
+                beyond = problem.gap_of_slopes(beta, slopes + samples.margins(gradient))[0]
                 if beyond <= self.slackness + wanted or error >= 0.25 * before:
-                    self.alpha = alpha
+                    self.beta = beta
                     return steps, True
             before, lost = error, 0 if own + smoothed < least else lost + 1
             if lost == 0:
-                least, lowest = own + smoothed, (w.copy(), alpha)
+                least, lowest = own + smoothed, (w.copy(), beta)
             # Only rounding errors keep steps from lowering the objective.
             if steps == most or lost == 3:
                 break
             try:
-                step = -self._hessian.solve(gradient, (alpha > 0.0) & (alpha < losses.caps))
+                inside = (beta > problem.low) & (beta < problem.high)
+                step = -self._hessian.solve(gradient, inside)
             except np.linalg.LinAlgError:
                 break
             # A step uphill is made of rounding errors, which the next ones would multiply.
@@ -188,10 +189,10 @@ class _Undecided:
                 break
             change = samples.margins(step)
             along = float((w - self._given) @ step), float(step @ step)
-            length = loops.line_length(slopes, short, change, *along) or 1.0
+            length = loops.line_length(smooth, slopes, change, *along) or 1.0
             w += length * step
-            short -= length * change
-        w[:], alpha = lowest
-        if losses.smooth:
-            self.alpha = alpha
+            slopes -= length * change
+        w[:], beta = lowest
+        if problem.smooth:
+            self.beta = beta
         return steps, False

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.svm.solvers.linear.hessian import by_entries
 from skscreen.svm.solvers.linear.newton import newton
@@ -31,10 +31,8 @@ _PER_MULTIPLY = 0.03
 
 def solve_linear(
     samples: LinearSamples,
-    losses: SampleLosses,
+    dual: Dual,
     *,
-    free: bool = False,
-    total: float = 0.0,
     start: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
@@ -43,14 +41,13 @@ def solve_linear(
     screening: bool = True,
     random_state: int | None = None,
 ) -> SampleSolution:
-    """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w> [+ y_i b]) to a relative duality gap.
+    """Solve a problem of one group to a relative duality gap.
 
-    A `free` b is unpenalised, and sum y_i alpha_i = `total`. `start` (n,) are dual variables; what
-    `fixed` (n,) says, 1: alpha_i = 0, 2: alpha_i = C_i, is taken at its word. Returns the point of
-    the smallest gap seen.
+    `start` (n,) are dual variables; what `fixed` (n,) says, 1: beta_i = 0, 2: at its other bound,
+    is taken at its word. Returns the point of the smallest gap seen.
     """
     began = time.perf_counter()
-    state = SampleState(samples, losses, start, fixed, free, total)
+    state = SampleState(samples, dual, start, fixed)
     if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
     method = solver
@@ -64,9 +61,9 @@ def solve_linear(
     if method != "coordinate-descent" and state.relative_gap > tol:
         newton(state, tol, max_iter, screening=screening)
         state.stretch(tol)
-        # If rounding errors of margins times C exceed the tolerance, moves of single variables
+        # If rounding errors of scores times C exceed the tolerance, moves of single variables
         # often still find the better side of the kink: they do so soon, or not at all. Nor do they
-        # where sums of dual variables times rows may have errors that make margins wrong by 1.
+        # where sums of dual variables times rows may have errors that make scores wrong by 1.
         most = state.n_iter + 200 if solver != "auto" or _is_blurred(state) else max_iter
         max_iter = min(max_iter, most)
     if state.relative_gap > tol:
@@ -87,29 +84,30 @@ def solve_linear(
     return state.solution(tol, time.perf_counter() - began)
 
 
-def is_narrow(samples: LinearSamples, losses: SampleLosses) -> bool:
+def is_narrow(samples: LinearSamples, dual: Dual) -> bool:
     """Whether "auto" starts with the second-order method."""
-    return _is_faster_from_nothing(SampleState(samples, losses))
+    return _is_faster_from_nothing(SampleState(samples, dual))
 
 
 def _is_faster_from_nothing(state: SampleState) -> bool:
     # Losses with shifts take more epochs, of which all samples have a part.
-    n_epochs = 100.0 if state.losses.smooth else 40.0
+    n_epochs = 100.0 if state.problem.smooth else 40.0
     return _newton_work(state) < n_epochs * epoch_work(state.samples)
 
 
 def _is_blurred(state: SampleState) -> bool:
-    """Whether rounding errors of weights, as sums of rows up to the caps, may hide margins of 1."""
-    lengths, caps = state.samples.norms, np.where(np.isfinite(state.caps), state.caps, state.alpha)
-    return EPS * float(caps @ lengths) * float(lengths.max(initial=0.0)) > 1.0
+    """Whether rounding errors of weights, as sums of rows up to bounds, may hide scores of 1."""
+    sizes = np.abs(state.beta) if state.problem.smooth else state.problem.width
+    lengths = state.samples.norms
+    return EPS * float(sizes @ lengths) * float(lengths.max(initial=0.0)) > 1.0
 
 
 def _newton_work(state: SampleState) -> float:
     """Return the estimated work of Newton's method from a state, see `epoch_work`."""
-    samples, smooth = state.samples, state.losses.smooth
+    samples, smooth = state.samples, state.problem.smooth
     n, d, width = state.undecided().size, samples.n_features, float(samples.row_lengths.mean())
     n_inside = samples.n if smooth else samples.n // 4
-    if state.alpha.any():
+    if state.beta.any():
         n_inside = int(np.count_nonzero(state.inside())) * (1 if smooth else 2)
         if not smooth and not state.n_iter and n_inside < d:
             # The solution for a small C, with hardly a margin of 1, says nothing of larger ones.
@@ -132,7 +130,7 @@ def _newton_work(state: SampleState) -> float:
     # Typical numbers of steps, and how often all products are summed up. What sweeps have found
     # does not save many steps, but the solution for another C does.
     n_steps, n_sums = (8, 1) if smooth else (50, 100)
-    if not smooth and state.alpha.any() and not state.n_iter:
+    if not smooth and state.beta.any() and not state.n_iter:
         n_steps, n_sums = 15, 30
     if side < d:
         # The matrix of a set of samples is of no use for the next set.

@@ -1,14 +1,14 @@
 """A dual point of a problem over samples, its certificate, and the samples decided by it.
 
-With an unpenalised intercept b the dual variables also have sum y_i alpha_i = 0, which solvers that
-move them one by one, or by weights of features, do not keep. These see a proximal point step for b
-instead (Rockafellar 1976), the problem with the penalty (b - b_k)^2 / (2 B^2): b is b_k plus the
-weight times the value B of a feature that all samples share, and thresholds are t_i - y_i b_k. At
-its optimum b = b_k + B^2 sum y_i alpha_i is the next b_k. As B is three times the length of a
+With an unpenalised intercept b the dual variables also have the sum 0, which solvers that move them
+one by one, or by weights of features, do not keep. These see a proximal point step for b instead
+(Rockafellar 1976), the problem with the penalty (b - b_k)^2 / (2 B^2): b is b_k plus the weight
+times the value B of a feature that all samples share, and targets are target_i - b_k. At its
+optimum b = b_k + B^2 sum beta_i is the next b_k. As B is three times the length of a
 sample, one to five steps suffice. The state takes one whenever the last has been solved better than
 the problem itself. Certificates are always those of the problem itself.
 
-A prescribed sum T, sum y_i alpha_i = T, adds b T to the primal, which is linear in b: next to the
+A prescribed sum T, sum beta_i = T, adds b T to the primal, which is linear in b: next to the
 penalty it shifts the centre of the step to b_k - B^2 T, and that is all.
 
 References
@@ -26,23 +26,22 @@ from skscreen.core.ball import gap_radius
 from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.certificate import Box, Sums, View
+from skscreen.svm.dual import Dual, View
 from skscreen.svm.screening.bounds import SampleBall, reference
 from skscreen.svm.screening.rules import ball_test
-from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 from skscreen.svm.solvers.solution import SampleSolution, since
+from skscreen.svm.solvers.weights import best_multiple
 
 # Rounding error of a sum, in EPS of the sum of the sizes of its terms.
 _ROUNDED = 4.0
 
 
-class Point(NamedTuple):
-    """Weights, feasible alpha, margins of w without b, certificate, and |w - sum_i alpha_i z_i|."""
+class WeightedPoint(NamedTuple):
+    """Weights, feasible beta, scores of w without b, certificate, and |w - sum_i beta_i x_i|."""
 
-    alpha: np.ndarray
-    margins: np.ndarray
+    beta: np.ndarray
+    f: np.ndarray
     w: np.ndarray
     b: float
     certificate: Certificate
@@ -52,54 +51,39 @@ class Point(NamedTuple):
 class SampleState:
     """Dual variables in the box, from `start` (n,) or 0, with the full problem's certificate.
 
-    `codes` (n,) are those of `fixed` and those decided here; `u` and `short` belong to the proximal
-    step at the last `evaluate`; primal, dual, gap to the problem itself, `best` to the least gap.
+    `codes` (n,) are those of `fixed` and those decided here; `u` and `slopes` belong to the
+    proximal step at the last `evaluate`; primal, dual, gap to the problem itself, `best` to the
+    least gap.
     """
 
-    def __init__(
-        self,
-        samples: LinearSamples,
-        losses: SampleLosses,
-        start=None,
-        fixed=None,
-        free=False,
-        total: float = 0.0,
-    ):
+    def __init__(self, samples: LinearSamples, problem: Dual, start=None, fixed=None):
         self._own, self._norms = samples, samples.norms
-        self.samples, self.losses, self.caps = samples, losses, (caps := losses.caps)
-        # With a free intercept the sum of y_i alpha_i is `total`.
-        self._signs, self.centre, self.total = samples.y if free else None, 0.0, total
-        sums = Sums(np.array([total]))
-        self._terms, self._box = (
-            HingeTerms(losses, self._signs, total),
-            Box.of(losses, samples.y, free, sums),
-        )
-        self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
+        self.samples, self.problem, self.centre = samples, problem, 0.0
+        self.low, self.high, self.shifts = problem.low, problem.high, problem.all_shifts
+        self.total = float(problem.sums[0])
+        self.beta = np.zeros(samples.n) if start is None else np.clip(start, self.low, self.high)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
-        if not free:
-            # A sample of norm 0 has margin 0 for all weights.
+        if not (problem.free or problem.smooth):
+            # A sample of norm 0 has score 0 for all weights.
             nowhere = (samples.norms == 0.0) & (self.codes == UNDECIDED)
-            self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
-        self.codes[caps == 0.0] = ZERO
+            self.codes[nowhere & (problem.signs * problem.target > 0.0)] = LINEAR
+        self.codes[self.low == self.high] = ZERO
         self.apply_codes()
         self.n_iter, self.stretched = 0, False
         self.history: list[ScreeningEvent] = []
         self.progress: list[tuple] = []
         nothing = Certificate(np.inf, -np.inf, np.inf)
-        self.best = Point(self.alpha, np.empty(0), np.empty(0), 0.0, nothing, 0.0)
+        self.best = WeightedPoint(self.beta, np.empty(0), np.empty(0), 0.0, nothing, 0.0)
         self.begin(1.0)
 
     @property
-    def thresholds(self) -> np.ndarray:
-        """Thresholds of the proximal step."""
-        thresholds = self.losses.thresholds
-        return thresholds if self._signs is None else thresholds - self.centre * self._signs
+    def target(self) -> np.ndarray:
+        """Targets of the proximal step."""
+        return self.problem.target - self.centre
 
     def apply_codes(self) -> None:
         """Move decided samples to their end of the box."""
-        self.alpha[self.codes == ZERO] = 0.0
-        full = self.codes == LINEAR
-        self.alpha[full] = self.caps[full]
+        self.beta = self.problem.moved(self.beta, self.codes)
 
     def undecided(self) -> np.ndarray:
         """Return the indices of samples that no code decides."""
@@ -107,72 +91,70 @@ class SampleState:
 
     def inside(self) -> np.ndarray:
         """Return which samples are undecided and strictly inside their box."""
-        return (self.codes == UNDECIDED) & (self.alpha > 0.0) & (self.alpha < self.caps)
+        return (self.codes == UNDECIDED) & (self.beta > self.low) & (self.beta < self.high)
 
     def evaluate(self, w: np.ndarray | None = None) -> float:
-        """Compute margins and certificate of `alpha`, at weights w (d,); returns the gap."""
-        # Where columns are of very different size sum_i alpha_i z_i has lost all of its digits.
+        """Compute scores and certificate of `beta`, at weights w (d,); returns the gap."""
+        # Where columns are of very different size sum_i beta_i x_i has lost all of its digits.
         samples = self.samples
-        self.u = samples.combine(self.alpha)
+        self.u = samples.combine(self.beta)
         w = self.u if w is None else w
-        if self._signs is None:
-            margins = samples.margins(w)
-            self.short = self.losses.short(margins)
-            self._see(self._point(self.alpha.copy(), margins, w, self.u))
+        if not self.problem.free:
+            f = samples.margins(w)
+            self.slopes = self.problem.target - f
+            self._see(self._point(self.beta.copy(), f, w, self.u))
         else:
             self._evaluate_free(w)
         return self.relative_gap
 
     def _evaluate_free(self, weights: np.ndarray) -> None:
         """Evaluate proximal step and problem, with the best b; leave a solved step."""
-        samples, y, w = self.samples, self.samples.y, weights[:-1]
-        margins, move = samples.margins(np.append(w, 0.0)), weights[-1] * samples.bias
-        self.short = self.thresholds - margins - move * y
-        gap, _ = self.losses.certify(self.short, self.alpha)
+        samples, w = self.samples, weights[:-1]
+        f, move = samples.margins(np.append(w, 0.0)), weights[-1] * samples.bias
+        self.slopes = self.target - f - move
+        gap, _ = self.problem.gap_of_slopes(self.beta, self.slopes)
         gap += 0.5 * float(np.sum((weights - self.u) ** 2))
-        alpha, own = self.alpha.copy(), w if weights is self.u else self.u[:-1]
-        if abs(float((y * alpha).sum()) - self.total) > _ROUNDED * EPS * float(alpha.sum()):
-            alpha = y * self._box.balanced(y * alpha)
-            own = self.u[:-1] + samples.combine(alpha - self.alpha)[:-1]
-        self._box.check_length(float(own @ own), alpha, self._norms)
-        self._see(self._point(alpha, margins, w, own))
+        beta, own = self.beta.copy(), w if weights is self.u else self.u[:-1]
+        if abs(float(beta.sum()) - self.total) > _ROUNDED * EPS * float(np.abs(beta).sum()):
+            beta = self.problem.balanced(beta)
+            own = self.u[:-1] + samples.combine(beta - self.beta)[:-1]
+        self.problem.check_length(float(own @ own), beta, self._norms)
+        self._see(self._point(beta, f, w, own))
         if gap <= 0.3 * self.gap:
             move -= self.total * samples.bias**2
             self.centre += move
-            self.short -= move * y
+            self.slopes -= move
 
-    def _point(self, alpha, margins, w, own: np.ndarray, view: View | None = None) -> Point:
-        """Return a point with its certificate; `own` (d,) are the weights of alpha."""
-        if view is None:
-            y = self.samples.y
-            view = self._box.view(y * alpha, y * margins)
+    def _point(self, beta, f, w, own: np.ndarray, view: View | None = None) -> WeightedPoint:
+        """Return a point with its certificate; `own` (d,) are the weights of beta."""
+        view = self.problem.view(beta, f) if view is None else view
         gap, apart = view.gap, 0.0
         primal = 0.5 * float(w @ w) + view.losses
         if own is not w:
             apart = float(np.linalg.norm(w - own))
             gap += 0.5 * apart**2 + _ROUNDED * EPS * primal
-        dual = self.losses.gain(alpha) - 0.5 * float(own @ own) - view.lifted
-        return Point(alpha, margins, w, view.b, Certificate(primal, dual, gap), apart)
+        dual = self.problem.gain(beta) - 0.5 * float(own @ own) - view.lifted
+        return WeightedPoint(beta, f, w, view.b, Certificate(primal, dual, gap), apart)
 
     def stretch(self, tol: float) -> None:
         """Scale weights up until no margin is short by a rounding error, if it pays."""
         # With a huge C it costs more than the tolerance, slightly longer weights nothing.
-        best, y = self.best, self.samples.y
+        best = self.best
         # NaN is the gap where a primal value overflows.
         if not self.relative_gap > tol:
             return
         errors = 2.0 * self._own.rounding(best.w, best.b)
-        longer = self._box.stretched(y * best.alpha, y * best.margins, errors)
+        longer = self.problem.stretched(best.beta, best.f, errors)
         # A larger factor makes up for more than rounding errors.
         if longer is None or not 1.0 < (factor := longer[0]) <= 1.0 + 1e-6:
             return
-        alpha, margins, w = factor * best.alpha, factor * best.margins, factor * best.w
-        point = self._point(alpha, margins, w, self._own.combine(alpha), longer[1])
+        beta, f, w = factor * best.beta, factor * best.f, factor * best.w
+        point = self._point(beta, f, w, self._own.combine(beta), longer[1])
         if point.certificate.gap < best.certificate.gap:
             self.stretched = True
             self._see(point)
 
-    def _see(self, point: Point) -> None:
+    def _see(self, point: WeightedPoint) -> None:
         """Make a point the last one, and the best one if it is."""
         self._last, found = point, point.certificate
         self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
@@ -187,10 +169,10 @@ class SampleState:
 
     def begin(self, length: float) -> None:
         """Evaluate the best point in a new proximal step; B is `length` times a sample."""
-        if self._signs is not None:
+        if self.problem.free:
             size = float(np.sqrt(np.mean(self._norms**2)))
             self.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
-        self.alpha, self.centre = self.best.alpha.copy(), self.best.b
+        self.beta, self.centre = self.best.beta.copy(), self.best.b
         self.centre -= self.total * self.samples.bias**2
         self.evaluate()
 
@@ -198,9 +180,9 @@ class SampleState:
         """Return the multiple of the last weights (d,) with the least objective."""
         # Dual variables for another C are scaled with the box, but weights change far less.
         last, w = self._last, self.u.copy()
-        factor, b = best_multiple(self._terms, float(last.w @ last.w), last.margins)
+        factor, b = best_multiple(self.problem, float(last.w @ last.w), last.f)
         w *= factor
-        if self._signs is not None:
+        if self.problem.free:
             w[-1] = (b - self.centre) / self.samples.bias
         return w
 
@@ -208,10 +190,10 @@ class SampleState:
         """Decide samples by the gap ball of the last point; return how many."""
         # Ball: |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4, u that of the dual variables.
         began, norms, last = perf_counter(), self._norms, self._last
-        known = reference(norms, last.margins, last.alpha, self.losses, self._signs, last.b)
+        known = reference(norms, last.f, last.beta, self.problem, last.b)
         radius = gap_radius(known.gap, last.apart, 1.0, known.shift + 0.5 * last.apart)
-        extremes = ball_test(SampleBall(last.margins, float(radius)), norms)
-        codes = self._terms.decide(extremes, self.codes)
+        extremes = ball_test(SampleBall(last.f, float(radius)), norms)
+        codes = self.problem.decided(extremes, self.codes)
         count = int(np.count_nonzero(codes != self.codes))
         self.codes = codes
         self.apply_codes()
@@ -223,7 +205,7 @@ class SampleState:
         # NaN is the gap where a primal value overflows.
         best = self._last if self.relative_gap <= tol else self.best
         return SampleSolution(
-            best.alpha, best.margins, best.w, best.certificate, self.n_iter,
+            best.beta, best.f, best.w, best.certificate, self.n_iter,
             best.certificate.relative_gap <= tol, seconds, tuple(self.history), b=best.b,
             apart=best.apart, progress=since(self.progress, seconds),
         )  # fmt: skip

@@ -8,14 +8,14 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from skscreen import ScreenedSVC, svc_path
-from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import SampleLosses, hinge
-from skscreen.svm.certificate import Box, View
+from skscreen.svm.dual import Dual, View
 from skscreen.svm.solvers.kernel import levels
 from skscreen.svm.solvers.kernel.engine import Engine
-from skscreen.svm.solvers.kernel.solve import solve_kernel
 from tests.awkward_data import HARD, on_a_line
+from tests.svm_labelled import KernelSamples, solve_kernel
 from tests.svm_reference import free_gap, free_optimum, gap, optimum
 
 
@@ -198,7 +198,7 @@ def test_separable_data_and_a_huge_C(in_tiles):
 
 def level_box(n, C=1.0):
     _, y = data("plain", n)
-    return Box.of(hinge(np.full(n, C)), y, False)
+    return Dual.of(hinge(np.full(n, C)), y, False)
 
 
 def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
@@ -212,7 +212,7 @@ def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
 
 def test_levels_of_any_size_lead_to_the_same_optimum():
     X, y = data("plain", 400)
-    gram, box = tiled(Gram(X, Kernel("rbf", gamma=0.3))), Box.of(hinge(np.ones(400)), y, True)
+    gram, box = tiled(Gram(X, Kernel("rbf", gamma=0.3))), Dual.of(hinge(np.ones(400)), y, True)
     found = []
     for sizes in ((), (60,), (30, 90)):
         engine = Engine(gram, 0.0, gram.diagonal, 10**6, 1e-7, 40)

@@ -7,6 +7,7 @@ from skscreen import ScreenedSVC
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
+from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.kernel.low_rank import factor, solve_factored
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 
@@ -29,12 +30,12 @@ def test_a_matrix_of_high_rank_has_no_factor():
 
 @pytest.mark.parametrize("free", [False, True])
 def test_what_the_factor_finds_is_the_optimum(free):
-    samples = KernelSamples(
-        Gram(X, Kernel("poly", degree=2, coef0=1.0)), Y, bias=0.0 if free else 2.0
-    )
+    gram = Gram(X, Kernel("poly", degree=2, coef0=1.0))
+    samples = KernelSamples(gram, bias=0.0 if free else 2.0)
     C = np.full(400, 10.0)
-    found = solve_factored(samples, hinge(C), np.zeros(400), free, 1e-8, 10**6)
-    other = solve_kernel(samples, hinge(C), free=free, tol=1e-8)
+    dual = Dual.of(hinge(C), Y, free)
+    found = solve_factored(samples, dual, np.zeros(400), 1e-8, 10**6)
+    other = solve_kernel(samples, dual, tol=1e-8)
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=3e-8)
 
 

@@ -78,7 +78,7 @@ def test_solutions_of_other_values_are_starts():
     objectives = [[found.certificate.primal for found in part] for part in (path, alone)]
     assert_allclose(*objectives, rtol=3e-6)
     assert sum(found.n_iter for found in path) < sum(found.n_iter for found in alone)
-    _, (again,) = solved(X, kernel, Cs[-1], None, 1e-6, 0, start=path[-1].alpha)
+    _, (again,) = solved(X, kernel, Cs[-1], None, 1e-6, 0, start=path[-1].beta)
     assert again.n_iter < alone[-1].n_iter / 4
 
 

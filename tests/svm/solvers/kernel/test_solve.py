@@ -9,12 +9,12 @@ from cases import every_pair
 from optima import Problem
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
+from svm_labelled import KernelSamples, solve_kernel
 
-from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
-from skscreen.svm.certificate import Box
-from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.dual import Dual
 
 
 def standardised(X):
@@ -276,7 +276,7 @@ def test_what_is_at_a_bound_stays_there_exactly():
     rng = np.random.default_rng(0)
     for _ in range(20):
         C, signs = rng.uniform(0.1, 2.0, 30), np.where(np.arange(30) < 15, 1.0, -1.0)
-        box = Box(signs, np.minimum(signs * C, 0.0), np.maximum(signs * C, 0.0), True)
+        box = Dual(signs, np.minimum(signs * C, 0.0), np.maximum(signs * C, 0.0), True)
         beta = signs * C * rng.choice([0.0, 1.0, 0.3], 30)
         moved = box.balanced(beta)
         assert abs(moved.sum()) <= 1e-13 * C.sum()

@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.svm import LinearSVC
+from svm_labelled import state_of
 
 from skscreen import ScreenedLinearSVC
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.classes_together import LANES, start_together
-from skscreen.svm.solvers.linear.state import SampleState
 
 
 def texts(n, d, k, seed=0):
@@ -35,7 +35,7 @@ def test_starts_are_near_the_solutions(k, bias):
     assert alphas.shape == (k, 400) and n_sweeps.shape == (k,) and np.all(n_sweeps > 1)
     for c in range(k):
         samples = LinearSamples(X, np.where(classes == c, 1.0, -1.0), bias)
-        assert SampleState(samples, losses, alphas[c]).evaluate() < 2e-5
+        assert state_of(samples, losses, alphas[c]).evaluate() < 2e-5
 
 
 def test_numbers_beyond_single_precision_are_left_alone():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
+from svm_labelled import solve_linear, state_of
 
 from skscreen import ScreenedLinearSVC, ScreenedLinearSVR
 from skscreen._compiled import svm as loops
@@ -9,8 +10,6 @@ from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
-from skscreen.svm.solvers.linear.solve import solve_linear
-from skscreen.svm.solvers.linear.state import SampleState
 
 N, D = 300, 500
 
@@ -37,12 +36,13 @@ def test_a_move_stays_in_the_box_and_raises_the_dual(bias, dense):
     for _ in range(10):
         start = caps * np.clip(rng.normal(0.3, 0.5, N), 0.0, 1.0)
         fixed = (rng.random(N) < 0.1).astype(np.int8)
-        state = SampleState(samples, hinge(caps), start, fixed)
+        state = state_of(samples, hinge(caps), start, fixed)
         state.evaluate()
         before = state.dual
         FaceSteps(state, np.ones(N, np.int64)).move(50)
-        assert (state.alpha >= 0.0).all() and (state.alpha <= caps).all()
-        assert (state.alpha[fixed == 1] == 0.0).all()
+        alpha = samples.y * state.beta
+        assert (alpha >= 0.0).all() and (alpha <= caps).all()
+        assert (state.beta[fixed == 1] == 0.0).all()
         state.evaluate()
         assert state.dual >= before - 1e-12 * abs(before)
 
@@ -55,8 +55,10 @@ def test_moves_solve_the_system_of_a_face(bias):
     inside = (best.alpha > 1e-6) & (best.alpha < caps - 1e-6)
     start = best.alpha * np.where(inside, np.random.default_rng(2).uniform(0.999, 1.001, N), 1.0)
     # As sweeps leave it: what carries the intercept is right.
-    loops.spread(start, caps, samples.y, np.flatnonzero(inside), samples.y @ (best.alpha - start))
-    state = SampleState(samples, hinge(caps), start)
+    y, beta = samples.y, samples.y * start
+    bounds = np.minimum(y * caps, 0.0), np.maximum(y * caps, 0.0)
+    loops.spread(beta, *bounds, np.flatnonzero(inside), float(y @ best.alpha - beta.sum()))
+    state = state_of(samples, hinge(caps), y * beta)
     first = state.evaluate()
     faces = FaceSteps(state, np.ones(N, np.int64))
     for _ in range(5):
@@ -68,12 +70,12 @@ def test_moves_solve_the_system_of_a_face(bias):
 
 def test_most_steps_and_nothing_inside():
     samples, caps = problem(1.0)
-    state = SampleState(samples, hinge(caps))
+    state = state_of(samples, hinge(caps))
     state.evaluate()
     faces = FaceSteps(state, np.ones(N, np.int64))
     faces.move(3)
     assert state.n_iter == 3
-    state = SampleState(samples, hinge(caps), fixed=np.ones(N, np.int8))
+    state = state_of(samples, hinge(caps), fixed=np.ones(N, np.int8))
     state.evaluate()
     assert FaceSteps(state, np.ones(N, np.int64)).move(3) == 0.0
     assert state.n_iter == 0
@@ -83,7 +85,7 @@ def test_most_steps_and_nothing_inside():
 @pytest.mark.parametrize("bias", [1e-200, 1e-3, 1.0, 100.0, 1000.0])
 def test_any_intercept(bias, shrinking):
     samples, caps = problem(bias)
-    state = SampleState(samples, hinge(caps))
+    state = state_of(samples, hinge(caps))
     state.evaluate()
     assert coordinate_descent(state, 1e-8, 100_000, shrinking=shrinking)
 
@@ -92,7 +94,7 @@ def test_an_intercept_costs_few_epochs():
     epochs = {}
     for bias in (0.0, 1.0):
         samples, caps = problem(bias)
-        state = SampleState(samples, hinge(caps))
+        state = state_of(samples, hinge(caps))
         state.evaluate()
         assert coordinate_descent(state, 1e-6, 100_000)
         epochs[bias] = state.n_iter

@@ -9,14 +9,13 @@ from cases import every_pair
 from optima import Problem
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from svm_labelled import solve_linear, state_of
 
 from skscreen import ScreenedLinearSVC, ScreenedLinearSVR, ScreenedSVC, ScreenedSVR, svc_path
 from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.newton import newton
-from skscreen.svm.solvers.linear.solve import solve_linear
-from skscreen.svm.solvers.linear.state import SampleState
 
 
 def noisy(n=200, d=8, seed=0):
@@ -90,7 +89,7 @@ def test_steps_along_columns_of_huge_entries_end_before_the_kinks(seed):
     """With fewer samples in the zones than huge columns steps went too far, back and forth."""
     Z, y = noisy(150, 5)
     samples = LinearSamples(Z * UNEQUAL["large"], y, 0.0)
-    state = SampleState(samples, hinge(np.ones(150)), free=True)
+    state = state_of(samples, hinge(np.ones(150)), free=True)
     coordinate_descent(state, 1e-6, 5, seed=seed)
     before = state.n_iter
     assert newton(state, 1e-6, 1000)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from svm_labelled import state_of
 
 from skscreen import ScreenedLinearSVC
 from skscreen._compiled import svm as loops
@@ -10,7 +11,6 @@ from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.newton import newton
-from skscreen.svm.solvers.linear.state import SampleState
 
 
 def problem(scales, n=400, d=60):
@@ -24,7 +24,7 @@ def problem(scales, n=400, d=60):
 def solved(X, y, C, tol, compressed=None):
     """Return the evaluated state of a solve from nothing."""
     samples = LinearSamples(X, y, 1.0, compressed)
-    state = SampleState(samples, squared_hinge(np.full(y.size, C)))
+    state = state_of(samples, squared_hinge(np.full(y.size, C)))
     state.evaluate()
     assert newton(state, tol, 100)
     return state
@@ -80,7 +80,7 @@ def test_rows_without_zeros_give_the_same():
 
 @pytest.mark.parametrize("curvature", [0.0, 5e-324, 1e-300, 1.0])
 def test_lengths_of_lines_of_any_curvature_are_finite(curvature):
-    losses = [np.array([part]) for part in (0.0, 1.0, 1.0)]
+    losses = [np.array([part]) for part in (0.0, 1.0, 0.0, 1.0)]
     length = loops.line_length(losses, np.zeros(1), np.zeros(1), -1e20, curvature)
     assert 0.0 <= length < np.inf
     assert curvature < 1.0 or length == pytest.approx(1e20)

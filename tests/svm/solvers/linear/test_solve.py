@@ -10,12 +10,12 @@ from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
+from svm_labelled import solve_linear, state_of
 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
-from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.linear.state import SampleState
 
 SOLVERS = ("coordinate-descent", "second-order", "auto")
@@ -239,7 +239,7 @@ def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
         else:
             assert solver == "coordinate-descent" and C >= 1.0
         # What the solution itself decides.
-        state = SampleState(samples, hinge(caps), solution.alpha)
+        state = state_of(samples, hinge(caps), solution.alpha)
         state.evaluate()
         decided = state.screen()
     assert decided > 0 or not solution.converged
@@ -334,7 +334,7 @@ def test_short_rows_give_the_same_solution():
 @pytest.mark.parametrize("shrinking", [True, False])
 def test_extrapolation_never_lowers_the_dual(shrinking):
     X, y = data("cancer")
-    state = SampleState(LinearSamples(X, y, 1.0), hinge(np.full(y.size, 10.0)))
+    state = state_of(LinearSamples(X, y, 1.0), hinge(np.full(y.size, 10.0)))
     state.evaluate()
     values = [state.dual]
     for epochs in range(1, 400, 7):
@@ -387,7 +387,8 @@ def test_a_free_intercept_is_that_of_a_conic_solver(solver, name, loss, C):
     weighted = C * np.random.default_rng(5).choice([0.0, 0.5, 1.0, 3.0], y.size)
     losses = (squared_hinge if squared else hinge)(weighted)
     if "tube" in loss:
-        rows = rows.signed(np.ones(y.size)).twice()
+        rows = rows.twice()
+        rows.y = np.repeat([1.0, -1.0], y.size)
         losses = regression_losses(y, C, squared)
     exist = losses.caps > 0.0
     w, b = cp.Variable(X.shape[1]), cp.Variable()
@@ -419,7 +420,7 @@ def test_screening_with_a_free_intercept_decides_nothing_wrong(loss):
     margins, exist = best.margins + best.b * y, losses.caps > 0.0
     for tol in (0.3, 1e-2, 1e-4, 1e-6):
         found = solve_linear(samples, losses, free=True, tol=tol)
-        state = SampleState(samples, losses, found.alpha, free=True)
+        state = state_of(samples, losses, found.alpha, free=True)
         state.screen()
         assert (margins > 1.0 - 1e-9)[(state.codes == ZERO) & exist].all()
         assert (margins < 1.0 + 1e-9)[state.codes == LINEAR].all()
