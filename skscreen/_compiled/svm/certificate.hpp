@@ -211,8 +211,8 @@ inline std::pair<double, double> gap_of_slopes(const Box& box, Array<const doubl
 
 // The same at the best intercepts for these scores; `slopes` become those with them.
 inline View largest_gap(const Box& box, Array<const double> beta, Array<const double> f,
-                    Array<const double> errors, Array<double> slopes, Array<double> parts,
-                    Array<double> losses) {
+                        Array<const double> errors, Array<double> slopes, Array<double> parts,
+                        Array<double> losses) {
   for (int64_t k = 0; k < beta.size; ++k) slopes[k] = box.target[k] - f[k];
   const Intercepts b = best_intercepts_of(box, slopes);
   for (int64_t k = 0; k < beta.size; ++k) slopes[k] -= box.intercept(b, k);

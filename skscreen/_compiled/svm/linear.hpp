@@ -42,7 +42,8 @@ SKSCREEN_INLINE void prefetch_row(const Data& X, int64_t i) {
   prefetch(X.data.data, first, last);
 }
 
-// Gradients beyond which variables rest: above `high` at their lower bound, below `low` at the other.
+// Gradients beyond which variables rest: above `high` at their lower bound, below `low` at the
+// other.
 struct Rest {
   double high, low;
 
@@ -311,9 +312,7 @@ struct Face {
 struct SmoothSlopes {
   Array<const double> base, inverses, low, high;
 
-  void check() const {
-    expects_sizes(base.size, "inverses", inverses, "low", low, "high", high);
-  }
+  void check() const { expects_sizes(base.size, "inverses", inverses, "low", low, "high", high); }
 };
 
 // Those of what scores lack; returns the sum of the losses, up to a constant.

@@ -67,9 +67,9 @@ constexpr double LIMIT_ROUNDING = 8.0;
 // Tighten bounds on all scores by samples `index` inside their box, whose scores are from `least`
 // to `most`: see `compare` in svm/screening/inside_box.py.
 inline void compare_scores(Array<const int64_t> index, Array<const double> least,
-                            Array<const double> most, Matrix<const double> products,
+                           Array<const double> most, Matrix<const double> products,
                            Array<const double> scores, double radius, double shift,
-                            Array<const double> norms, Array<double> lower, Array<double> upper) {
+                           Array<const double> norms, Array<double> lower, Array<double> upper) {
   const int64_t n = norms.size;
   expects_sizes(n, "scores", scores, "lower", lower, "upper", upper);
   expects_sizes(index.size, "least", least, "most", most);
