@@ -25,7 +25,6 @@ from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVR, svr_path
 from skscreen.samples.losses import squared_hinge
-from skscreen.samples.rows import both_signs
 from skscreen.samples.targets import LOSSES, BothSides, Targets
 from tests.proofs.judging import COLUMNS
 from tests.proofs.safety import fits, samples
@@ -71,7 +70,7 @@ def problem_with(family: str, kind: str, rng, n: int) -> samples.Problem:
         )
     X, y = targets(kind, rng, n)
     K, weights, free = samples.kernel_matrix(X, rng)
-    epsilon, signs = float(rng.choice(EPSILONS)), both_signs(y.size)
+    epsilon, signs = float(rng.choice(EPSILONS)), np.repeat([1.0, -1.0], y.size)
     Q = np.block([[K, -K], [-K, K]])
     regression = BothSides(Targets(np.arange(y.size), y, weights), epsilon, free=False)
     labels, losses = signs if free else None, regression.losses(0, family)
@@ -123,7 +122,7 @@ class Regression(fits.Problem):
     def _samples(self):
         self.options["epsilon"], n = self._epsilon, self.y.size
         t = np.concatenate([self.y - self._epsilon, -self.y - self._epsilon])
-        return both_signs(n), np.tile(np.arange(n), 2), t
+        return np.repeat([1.0, -1.0], n), np.tile(np.arange(n), 2), t
 
 
 class SquaredRegression(Regression):

@@ -18,7 +18,6 @@ from skscreen.metric_learning.screening import active
 from skscreen.metric_learning.screening.paper import ranges
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import decide
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
 from tests.proofs.judging import shrunken
 
@@ -104,10 +103,10 @@ class SampleRecorder:
             self._last = codes
         self._waiting = []
 
-    def _compare(self, *arguments):
+    def _compare(self, reference, rho, samples):
         """Note what comparisons with samples inside the box decide."""
-        extremes = compare_at(*arguments)
-        self._inside = decide(*extremes)
+        extremes = compare_at(reference, rho, samples)
+        self._inside = reference.dual.at(rho).codes(*extremes)
         return extremes
 
 
