@@ -237,7 +237,7 @@ class FewSolver {
         found.b = best_intercepts_of(box, box.target);
       } else {
         scores();
-        found = certify(box, beta, f, errors, {slopes_.data, n}, parts_, {losses.data(), n});
+        found = largest_gap(box, beta, f, errors, {slopes_.data, n}, parts_, {losses.data(), n});
         if (!(found.gap <= enough * found.primal)) lengthen(found);
         const double now = found.primal - found.gap - box.lifted(found.b);
         const bool fast = found.gap <= SLOW * least || now - dual > RISEN * found.gap;

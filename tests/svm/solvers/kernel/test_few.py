@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 
 from skscreen import ScreenedSVC, ScreenedSVR
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.svm.certificate import Box
+from skscreen.svm.dual import Dual
 from skscreen.svm.problem import build
 from skscreen.svm.solvers.kernel.few import few_values, solve_few
 
@@ -79,7 +79,7 @@ def test_sums_of_two_groups_are_kept():
     group = (y < 0.0).astype(np.int8)
     sums = np.array([0.15 * n, -0.15 * n])
     empty = np.zeros(n)
-    box = Box(empty, np.minimum(y, 0.0), np.maximum(y, 0.0), True, np.empty(0), sums, group)
+    box = Dual(empty, np.minimum(y, 0.0), np.maximum(y, 0.0), True, np.empty(0), sums, group)
     beta = np.zeros(n)
     found = solve_few(values, box, False, beta, 1e-8, 100_000)
     assert found.gap <= 1e-8 * found.primal
