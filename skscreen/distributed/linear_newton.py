@@ -27,7 +27,7 @@ from skscreen.distributed.linear_passes import (
     LENGTHS,
     Passed,
     PassRequest,
-    Sums,
+    RowSums,
     linear_pass,
     linear_product,
 )
@@ -239,7 +239,7 @@ class _Point:
     slack: np.ndarray  # (n,) part of the gap that the smoothing is the reason for
 
     @classmethod
-    def of(cls, W: np.ndarray, C: np.ndarray, sums: Sums) -> _Point:
+    def of(cls, W: np.ndarray, C: np.ndarray, sums: RowSums) -> _Point:
         """Return problems whose sums over rows are these."""
         gradient, half = W - C[:, None] * sums.gradient, 0.5 * _dots(W, W)
         gap = 0.5 * _dots(gradient, gradient) + C * sums.slack
@@ -280,7 +280,7 @@ class LocalRows:
         self._block = block
         self._last: Passed | None = None
 
-    def evaluate(self, W: np.ndarray, request: PassRequest) -> list[Sums]:
+    def evaluate(self, W: np.ndarray, request: PassRequest) -> list[RowSums]:
         """Return sums at W."""
         self._last = linear_pass(self._block, W, request, self._last)
         return self._last[0]
@@ -298,7 +298,7 @@ class ClusterRows:
         self._blocks, self.n_passes = blocks, 0
         self._last: Parts | list[None] = [None] * len(blocks)
 
-    def evaluate(self, W: np.ndarray, request: PassRequest) -> list[Sums]:
+    def evaluate(self, W: np.ndarray, request: PassRequest) -> list[RowSums]:
         """Return sums at W."""
         self.n_passes += 1
         self._last = self._blocks.then(linear_pass, self._shared(W), request, each=[self._last])

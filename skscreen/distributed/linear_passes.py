@@ -13,7 +13,7 @@ h_i = 1 - y_i f_i, a pass at w returns sums of s_i times
   begins at w with base = a and another width. So the driver can go on with either, without a pass
   in between.
 
-Sums are in double precision, also for rows in single precision; only second derivatives of dense
+Sums in double precision, also for rows in single precision; only second derivatives of dense
 rows, which steer steps but certify nothing, are in that of the rows. Loops are compiled and write
 into arrays that are there already: workers of Dask give freed memory back at once, so that new
 arrays for every few rows would take longer than the sums.
@@ -53,7 +53,7 @@ class PassRequest:
 
 
 @dataclass
-class Sums:
+class RowSums:
     """Sums over rows for each of n problems."""
 
     loss: np.ndarray  # (n,) losses
@@ -80,7 +80,7 @@ class Kept(NamedTuple):
 
 
 # What a pass returns: sums, here and for the hinge next; what is kept, by position among all.
-Passed = tuple[list[Sums], dict[int, Kept]]
+Passed = tuple[list[RowSums], dict[int, Kept]]
 
 
 def linear_pass(block: Block, W: np.ndarray, request: PassRequest, last: Passed | None) -> Passed:
@@ -114,7 +114,7 @@ def linear_pass(block: Block, W: np.ndarray, request: PassRequest, last: Passed 
                 for second, out in zip(own.seconds, curvature[k], strict=True):
                     _add_curvature(rows, part, second, request.scale, room, out)
     return [
-        Sums(
+        RowSums(
             values[:, v, 0], values[:, v, 1], values[:, v, 2], gradients[:, v], curvature[:, v],
             slopes[:, v],
         )

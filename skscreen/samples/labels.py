@@ -1,12 +1,16 @@
 """Classes and weights of samples, checked and brought to one form."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.core.checks import check_weights
+from skscreen.core.checks import Matrix, check_weights
 
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
@@ -29,7 +33,9 @@ class Labels:
         return self.all_classes[self.present]
 
 
-def read_labels(y: np.ndarray, sample_weight: Any, class_weight: Any) -> Labels:
+def read_labels(
+    y: np.ndarray, sample_weight: ArrayLike | None, class_weight: Mapping | str | None
+) -> Labels:
     """Bring checked labels and weights to one form; samples of weight zero are left out."""
     classes = np.unique(y)
     if y.dtype.kind not in "biuU" or 2 * classes.size > y.size:
@@ -55,21 +61,21 @@ def read_labels(y: np.ndarray, sample_weight: Any, class_weight: Any) -> Labels:
     return Labels(classes, present, rows, codes, weights, repetitions)
 
 
-def of_rows(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
+def of_rows(X: Matrix, rows: np.ndarray, pairwise: bool) -> Any:
     """Return some rows of X, in their order, of a kernel matrix the columns too."""
     if rows.size == X.shape[0]:
         return X
     return X[np.ix_(rows, rows)] if pairwise else X[rows]
 
 
-def taking_part(n: int, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def taking_part(n: int, sample_weight: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the samples of positive weight, and their weights."""
     weights = check_weights(sample_weight, n)
     rows = np.flatnonzero(weights)
     return rows, weights[rows]
 
 
-def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
+def _class_factors(class_weight: Mapping | str | None, classes, codes, weights) -> np.ndarray:
     if isinstance(class_weight, str):
         # Sums of weights, so that weights still mean repetitions.
         totals = np.bincount(codes, weights, minlength=classes.size)

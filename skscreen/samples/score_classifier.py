@@ -1,9 +1,11 @@
 """Classifiers that decide by the sign or the largest of their scores."""
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+
+from skscreen.core.checks import MatrixLike
 
 
 def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
@@ -20,7 +22,7 @@ def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.n
 class ScoreClassifierMixin(ClassifierMixin):
     """Prediction from `decision_function` and `classes_`."""
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the class of each sample.
 
         Parameters

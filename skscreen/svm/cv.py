@@ -1,10 +1,14 @@
 """Support vector machines that choose C, gamma and epsilon by cross-validation."""
 
-from numbers import Real
-from typing import Any, ClassVar
+from __future__ import annotations
 
+from numbers import Real
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import Interval
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.folds import search_constraints
@@ -172,7 +176,9 @@ class ScreenedSVCCV(SearchOverC, ScreenedSVC):
         self.verbose = verbose
         self.random_state = random_state
 
-    def screened(self, X: Any, y: Any, sample_weight: Any = None) -> SampleScreening:
+    def screened(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SampleScreening:
         """Return what the final fit proves, see `ScreenedSVC.screened`.
 
         Parameters

@@ -1,5 +1,7 @@
 """Probabilities of classes by Platt scaling, and by coupling those of pairs, as in LIBSVM."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ from sklearn.utils import check_random_state, deprecated
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import Matrix, MatrixLike
 from skscreen.core.sklearn_private import sigmoid_calibration
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
@@ -32,7 +35,7 @@ class ProbabilitiesMixin:
         return self.probability not in ("deprecated", False)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return the probabilities of classes, by Platt scaling and coupling of pairs.
 
         Parameters
@@ -55,7 +58,7 @@ class ProbabilitiesMixin:
         return out
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Return the logarithms of `predict_proba`.
 
         Parameters
@@ -114,7 +117,10 @@ def sigmoids(model: BaseEstimator, problem: Any) -> np.ndarray:
     return out
 
 
-def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
+def _sigmoid_of(
+    model: BaseEstimator, X: Matrix, rows: np.ndarray, signs: np.ndarray, weights: np.ndarray,
+    rng: np.random.RandomState,
+) -> Sequence[float]:  # fmt: skip
     """Return A and B for one problem, by the scores of five folds."""
     scores, pairwise = np.empty(rows.size), model.kernel == "precomputed"
     for held in np.array_split(rng.permutation(rows.size), 5):

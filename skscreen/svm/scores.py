@@ -1,18 +1,20 @@
 """Scores of new samples by fitted machines, in parts of limited size."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skscreen._compiled import samples as row_loops
 from skscreen._compiled import svm as loops
+from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.threads import at_most
 from skscreen.samples.kernels.kernel import FEW_ROWS, MANY_VALUES, WITH_LENGTHS, Kernel, n_samples
 from skscreen.samples.rows import flat_rows
@@ -35,12 +37,12 @@ class Decision:
     known: tuple[Any, np.ndarray] | None = None
 
 
-def known_scores(how: Decision, X: Any) -> np.ndarray | None:
+def known_scores(how: Decision, X: Matrix) -> np.ndarray | None:
     """Return the scores of samples that a search has asked about before, if these are they."""
     return how.known[1] if how.known is not None and X is how.known[0] else None
 
 
-def raw_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
+def raw_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
     """Return the scores of all problems, one column each, of samples from `asked`."""
     if how.kernel.name == "linear":
         return _linear_scores(model, X)
@@ -54,7 +56,7 @@ def raw_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     return out
 
 
-def settled_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
+def settled_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
     """Return the scores of a classifier; equal up to rounding means equal."""
     scores = known_scores(how, X)
     # Of the samples themselves only lengths are needed.
@@ -68,17 +70,17 @@ def settled_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
     return _settled(model, how, X, scores)
 
 
-def winners(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
+def winners(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
     """Return the places of the classes with the most votes of pairs."""
     return _of_pairs(model, how, X, loops.pair_winners, np.int64, ())
 
 
-def votes(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
+def votes(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
     """Return votes (n, n_classes), and less than half a vote for the sum of scores, as `SVC`."""
     return _of_pairs(model, how, X, loops.pair_votes, np.float64, (how.present.size,))
 
 
-def decisive_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
+def decisive_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
     """Return the scores of two classes, precise enough for their signs."""
     if known_scores(how, X) is not None or not how.kernel.may_be_in_tiles:
         return settled_scores(model, how, X)[:, 0]
@@ -92,7 +94,7 @@ def decisive_scores(model: BaseEstimator, how: Decision, X: Any) -> np.ndarray:
 def dense_dual_coef(model: BaseEstimator) -> np.ndarray:
     """Return the dual coefficients of a machine as an array."""
     coefs = model.dual_coef_
-    return coefs.toarray() if sparse.issparse(coefs) else coefs
+    return coefs.toarray() if is_sparse(coefs) else coefs
 
 
 def pair_scores(sums: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
@@ -105,7 +107,7 @@ def pair_scores(sums: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
 def over_pairs(
     model: BaseEstimator,
     how: Decision,
-    X: Any,
+    X: Matrix,
     scores: np.ndarray | None,
     write: Callable,
     out: np.ndarray,
@@ -122,7 +124,7 @@ def over_pairs(
     return out
 
 
-def _settled(model: BaseEstimator, how: Decision, X: Any, scores: np.ndarray) -> np.ndarray:
+def _settled(model: BaseEstimator, how: Decision, X: Matrix, scores: np.ndarray) -> np.ndarray:
     """Return the scores of problems, those equal that rounding errors alone may tell apart."""
     scores = np.ascontiguousarray(scores)
     if loops.near_ties(scores):
@@ -131,7 +133,7 @@ def _settled(model: BaseEstimator, how: Decision, X: Any, scores: np.ndarray) ->
 
 
 def _of_pairs(
-    model: BaseEstimator, how: Decision, X: Any, write: Callable, dtype: type, shape: tuple
+    model: BaseEstimator, how: Decision, X: Matrix, write: Callable, dtype: type, shape: tuple
 ) -> np.ndarray:
     """Return what is written from the scores of pairs, of samples that are not validated."""
     scores = known_scores(how, X)
@@ -140,7 +142,7 @@ def _of_pairs(
     return over_pairs(model, how, X, scores, write, np.empty((n_samples(X), *shape), dtype))
 
 
-def _noise(model: BaseEstimator, how: Decision, X: Any, part: slice) -> tuple:
+def _noise(model: BaseEstimator, how: Decision, X: Matrix, part: slice) -> tuple:
     """Return what rounding errors of the scores of some samples are estimated from.
 
     |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An intercept
@@ -154,10 +156,10 @@ def _noise(model: BaseEstimator, how: Decision, X: Any, part: slice) -> tuple:
     return lengths, longest, how.sums, np.ascontiguousarray(model.intercept_, np.float64)
 
 
-def _linear_scores(model: BaseEstimator, X: Any) -> np.ndarray:
+def _linear_scores(model: BaseEstimator, X: Matrix) -> np.ndarray:
     """Return the scores of a linear kernel by the weights of features."""
     coef = model.coef_ if model.coef_.ndim == 2 else model.coef_[None]
-    if not sparse.issparse(X) or not sparse.issparse(coef):
+    if not is_sparse(X) or not is_sparse(coef):
         return safe_sparse_dot(X, coef.T, dense_output=True) + model.intercept_
     # scikit-learn multiplies sparse matrices of one dtype only.
     X = X.astype(np.float64, copy=False)
@@ -171,7 +173,7 @@ def _linear_scores(model: BaseEstimator, X: Any) -> np.ndarray:
     return out
 
 
-def _pair_scores(model: BaseEstimator, how: Decision, X: Any) -> Iterator[tuple[slice, tuple]]:
+def _pair_scores(model: BaseEstimator, how: Decision, X: Matrix) -> Iterator[tuple[slice, tuple]]:
     """Yield parts of the samples, and their scores of pairs as the compiled loops take them."""
     n_classes, intercepts = how.present.size, model.intercept_
     if how.kernel.name == "linear":
@@ -186,7 +188,7 @@ def _pair_scores(model: BaseEstimator, how: Decision, X: Any) -> Iterator[tuple[
 
 
 def _sums_by_class(
-    model: BaseEstimator, how: Decision, X: Any, coefs, ends
+    model: BaseEstimator, how: Decision, X: Matrix, coefs, ends
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield parts of the samples, and the sums over support vectors of a class, for each class."""
     kernel, n_classes = how.kernel, ends.size
@@ -217,7 +219,7 @@ def _classes(ends: np.ndarray) -> Iterator[slice]:
 
 
 def _computed_values(
-    model: BaseEstimator, how: Decision, X: Any, width: int
+    model: BaseEstimator, how: Decision, X: Matrix, width: int
 ) -> Iterator[tuple[slice, np.ndarray | None]]:
     """Yield parts of the samples, and kernel values of support vectors; None for many."""
     vectors = model.support_vectors_
@@ -228,7 +230,7 @@ def _computed_values(
 
 
 def _values_of_support(
-    model: BaseEstimator, how: Decision, X: Any, width: int = 1
+    model: BaseEstimator, how: Decision, X: Matrix, width: int = 1
 ) -> Iterator[tuple[slice, Any]]:
     """Yield parts of the samples, and known kernel values, or those of a function."""
     function, support = how.kernel.function, model.support_
@@ -240,20 +242,20 @@ def _values_of_support(
         yield part, np.ascontiguousarray(function.to_training(_rows(X, part))[:, support])
 
 
-def _rows(X: Any, part: slice) -> Any:
+def _rows(X: Matrix, part: slice) -> Any:
     """Return a part of samples of any kind, or all of them as they are."""
     if part.start in (None, 0) and part.stop in (None, n_samples(X)):
         return X
     return X.iloc[part] if hasattr(X, "iloc") else X[part]
 
 
-def origin_of(kernel: Kernel, support_vectors: Any) -> np.ndarray | None:
+def origin_of(kernel: Kernel, support_vectors: Matrix) -> np.ndarray | None:
     """Return from where lengths count: near the samples, as an intercept takes up any shift."""
     is_array = isinstance(support_vectors, np.ndarray) and kernel.name == "linear"
     return support_vectors[0] if is_array and len(support_vectors) else None
 
 
-def _parts(X: Any, width: int) -> Iterator[slice]:
+def _parts(X: Matrix, width: int) -> Iterator[slice]:
     """Yield parts of samples, so many values each, with an eighth of scikit-learn's memory."""
     n, most = n_samples(X), get_config()["working_memory"] * 2**14
     size = max(int(most / max(width, 1)), 1)

@@ -1,10 +1,14 @@
 """Training data that results keep: copies of what the user may change, and marks of changes."""
 
+from __future__ import annotations
+
 import zlib
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from skscreen.core.checks import Matrix
 
 
 def own(data: Any) -> Any:
@@ -12,7 +16,7 @@ def own(data: Any) -> Any:
     return data.copy() if hasattr(data, "copy") else data
 
 
-def own_unless_made(X: Any, given: Any) -> Any:
+def own_unless_made(X: Matrix, given: Any) -> Any:
     """Return an array or sparse matrix, or a copy of it if it may be part of what was given."""
     if isinstance(given, list | tuple):
         return X
@@ -23,13 +27,13 @@ def own_unless_made(X: Any, given: Any) -> Any:
     return X if is_made else X.copy()
 
 
-def _arrays(X: Any) -> list[np.ndarray]:
+def _arrays(X: Matrix) -> list[np.ndarray]:
     """Return the arrays that an array or a sparse matrix consists of."""
     parts = vars(X).values() if sparse.issparse(X) else [X]
     return [part for part in parts if isinstance(part, np.ndarray)]
 
 
-def mark(X: Any) -> list[int]:
+def mark(X: Matrix) -> list[int]:
     """Return what tells whether an array or a sparse matrix was changed, or sorted, in place."""
     marks = []
     for array in _arrays(X):

@@ -1,12 +1,13 @@
 """Squared distances between samples, and the RBF kernel of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.floats import EPS
 
 # Rows that are computed, or compared, at a time: enough for GEMM, few enough for the cache.
@@ -14,15 +15,15 @@ BLOCK = 256
 
 
 def squared_distances(
-    A: Any, B: Any, squares_A: np.ndarray, squares_B: np.ndarray, by_differences: bool
+    A: np.ndarray, B: np.ndarray, squares_A: np.ndarray, squares_B: np.ndarray, by_differences: bool
 ) -> np.ndarray:
     """Return |a|^2 + |b|^2 - 2 <a, b> (n, m), or sums of (a - b)^2: slower, and exact far away."""
     # Sparse samples have products only.
-    if by_differences and not (sparse.issparse(A) or sparse.issparse(B)):
+    if by_differences and not (is_sparse(A) or is_sparse(B)):
         return cdist(A, B, "sqeuclidean")
     with np.errstate(over="ignore", invalid="ignore"):
         products = A @ B.T
-        D = np.asarray(products.toarray() if sparse.issparse(products) else products, np.float64)
+        D = np.asarray(products.toarray() if is_sparse(products) else products, np.float64)
         _from_products(D, squares_A, squares_B)
     if not np.isfinite(squares_A).all():
         # Beside such squares products overflow, too, to either side.
@@ -31,10 +32,10 @@ def squared_distances(
 
 
 def all_squared_distances(
-    X: Any, squares: np.ndarray, by_differences: bool, out: np.ndarray
+    X: Matrix, squares: np.ndarray, by_differences: bool, out: np.ndarray
 ) -> None:
     """Write the squared distances between all samples (n, d) to `out` (n, n), exactly symmetric."""
-    if sparse.issparse(X) or by_differences:
+    if is_sparse(X) or by_differences:
 
         def compute(rows: slice, columns: slice) -> np.ndarray:
             pair = squares[rows], squares[columns]
@@ -85,7 +86,7 @@ def near_origin(*sets) -> tuple:
     """Return sets of samples, dense ones minus the mean of the last, where that keeps digits."""
     # By |a|^2 + |b|^2 - 2 <a, b> the error is 1e-16 of the squared distance from the origin.
     last = sets[-1]
-    if any(sparse.issparse(X) for X in sets):
+    if any(is_sparse(X) for X in sets):
         return sets
     with np.errstate(over="ignore", invalid="ignore"):
         # In double precision, and so are the sets then: less than single precision has would be
@@ -97,9 +98,9 @@ def near_origin(*sets) -> tuple:
     return tuple(X - mean for X in sets)
 
 
-def square_norms(X: Any) -> np.ndarray:
+def square_norms(X: Matrix) -> np.ndarray:
     """Return the squared lengths of samples."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
 

@@ -1,16 +1,18 @@
 """Kernels, their parameters, and values between training and other samples."""
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn import get_config
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
 from skscreen._compiled import samples as loops
+from skscreen.core.checks import Matrix, MatrixLike, is_sparse
 from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.kernels.definite import check_symmetric
 from skscreen.samples.kernels.distances import (
@@ -57,7 +59,7 @@ class KernelFunction:
         check_symmetric(K, "The matrix of a callable kernel")
         return K
 
-    def to_training(self, X: Any) -> np.ndarray:
+    def to_training(self, X: Matrix) -> np.ndarray:
         """Return kernel values between samples and those of the training, (len(X), n)."""
         X = as_given(X)
         shape = n_samples(X), n_samples(self.samples)
@@ -67,7 +69,7 @@ class KernelFunction:
     def rows(self) -> Any:
         """The training samples where they are rows of numbers, an array or CSR; otherwise None."""
         X = self.samples
-        if sparse.issparse(X):
+        if is_sparse(X):
             return X.tocsr()
         return np.asarray(X) if is_table(X) and np.asarray(X).dtype.kind in "fiub" else None
 
@@ -82,7 +84,7 @@ class Kernel:
     coef0: float = 0.0
     function: KernelFunction | None = None  # what computes the matrices of "precomputed"
 
-    def scores(self, X: Any, support_vectors: Any, dual_coef: np.ndarray) -> np.ndarray:
+    def scores(self, X: Matrix, support_vectors: Matrix, dual_coef: np.ndarray) -> np.ndarray:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
         if self.name == "precomputed":
             return X @ dual_coef
@@ -100,7 +102,7 @@ class Kernel:
         return out
 
     def decisive_scores(
-        self, X: Any, support_vectors: Any, coef: np.ndarray, b: float
+        self, X: Matrix, support_vectors: Matrix, coef: np.ndarray, b: float
     ) -> np.ndarray:
         """Return the same for one column plus b, some in single precision, each with its sign."""
         if not self._in_tiles(X, support_vectors):
@@ -115,7 +117,7 @@ class Kernel:
             out[part] = scores + b
         return out
 
-    def _in_tiles(self, X, support_vectors) -> bool:
+    def _in_tiles(self, X: Matrix, support_vectors: Matrix) -> bool:
         """Whether the kernel is faster in tiles: many values of rows that are not very wide."""
         n, d = X.shape
         many = d <= 1000 and n * support_vectors.shape[0] >= MANY_VALUES
@@ -135,7 +137,9 @@ class Kernel:
             self.name == "poly" and self.gamma > 0.0 and self.coef0 >= 0.0 and self.degree in powers
         )
 
-    def _blocks(self, X, support_vectors) -> Iterator[tuple[slice, RBFBlocks | PolyBlocks]]:
+    def _blocks(
+        self, X: Matrix, support_vectors: Matrix
+    ) -> Iterator[tuple[slice, RBFBlocks | PolyBlocks]]:
         """Yield parts of the rows of X, and products with the support vectors."""
         parts = gen_batches(X.shape[0], 8192)
         if self.name == "poly":
@@ -154,12 +158,12 @@ class Kernel:
             return self.gamma >= 0.0 and self.coef0 >= 0.0
         return self.name in ("rbf", "linear")
 
-    def lengths(self, X: Any, origin: np.ndarray | None = None) -> np.ndarray:
+    def lengths(self, X: Matrix, origin: np.ndarray | None = None) -> np.ndarray:
         """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores.
 
         Of a linear kernel as if a point were the origin.
         """
-        if sparse.issparse(X):
+        if is_sparse(X):
             squares = squared_norms(flat_rows(X), X.shape[0])
         else:
             X, squares = np.ascontiguousarray(X), np.empty(X.shape[0])
@@ -169,15 +173,14 @@ class Kernel:
             return np.sqrt(squares)
         return (self.gamma * squares + abs(self.coef0)) ** (0.5 * self.degree)
 
-    def values(self, X: Any, support_vectors: Any) -> np.ndarray:
+    def values(self, X: Matrix, support_vectors: Matrix) -> np.ndarray:
         """Return the kernel matrix between samples and support vectors, of few in one loop."""
         shape = X.shape[0], support_vectors.shape[0]
         if shape[0] > FEW_ROWS or self.name not in KERNELS_WITH_GAMMA or 0 in shape:
             return self.between(X, support_vectors)
-        is_sparse = sparse.issparse(support_vectors)
-        if is_sparse and max(shape) * X.shape[1] > FEW_ENTRIES:
+        if is_sparse(support_vectors) and max(shape) * X.shape[1] > FEW_ENTRIES:
             return self._values_of_sparse(X, support_vectors)
-        X, S = (A.toarray() if sparse.issparse(A) else A for A in (X, support_vectors))
+        X, S = (A.toarray() if is_sparse(A) else A for A in (X, support_vectors))
         out, degree = np.empty(shape), float(self.degree)
         if self.name == "rbf":
             loops.rbf_values(X, S, self.gamma, out)
@@ -187,10 +190,10 @@ class Kernel:
             loops.sigmoid_values(X, S, self.gamma, self.coef0, out)
         return out
 
-    def _values_of_sparse(self, X: Any, support_vectors: Any) -> np.ndarray:
+    def _values_of_sparse(self, X: Matrix, support_vectors: Matrix) -> np.ndarray:
         """Return the same of sparse support vectors, each of which is read once for a row of X."""
         out, rows = np.empty((X.shape[0], support_vectors.shape[0])), flat_rows(support_vectors)
-        X = X.toarray() if sparse.issparse(X) else X
+        X = X.toarray() if is_sparse(X) else X
         for x, products in zip(X, out, strict=True):
             loops.multiply(rows, x, products)
         if self.name != "rbf":
@@ -201,7 +204,7 @@ class Kernel:
         out += own[:, None] + squares
         return rbf_of_distances(np.maximum(out, 0.0, out=out), self.gamma, out)
 
-    def between(self, X: Any, Y: Any) -> np.ndarray:
+    def between(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
         shape = X.shape[0], Y.shape[0]
         if 0 in shape:
@@ -213,11 +216,11 @@ class Kernel:
             return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
         # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
         if max(shape) * X.shape[1] <= FEW_ENTRIES:
-            X, Y = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
+            X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
         X, Y = near_origin(X, Y)
         squares = square_norms(X), square_norms(Y)
-        far, is_sparse = min(s.max() for s in squares), sparse.issparse(X) or sparse.issparse(Y)
-        D = squared_distances(X, Y, *squares, lost_digits(far, self.gamma, is_sparse)[1])
+        far, either = min(s.max() for s in squares), is_sparse(X) or is_sparse(Y)
+        D = squared_distances(X, Y, *squares, lost_digits(far, self.gamma, either)[1])
         return rbf_of_distances(D, self.gamma, D)
 
     def exact(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -238,11 +241,11 @@ class Kernel:
         return np.tanh(inner) if self.name == "sigmoid" else inner**self.degree
 
 
-def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.ndarray:
+def matrix_of(kernel: Callable, A: Matrix, B: Matrix, shape: tuple[int, int]) -> np.ndarray:
     """Return what a function says is the kernel matrix between two sets of samples."""
     K = kernel(A, B)
     # The matrix may be sparse for sparse samples.
-    K = np.asarray(K.toarray() if sparse.issparse(K) else K)
+    K = np.asarray(K.toarray() if is_sparse(K) else K)
     if K.shape != shape:
         raise ValueError(
             f"kernel must return a matrix of shape {shape} for two sets of so many samples, got "
@@ -262,12 +265,12 @@ def matrix_of(kernel: Callable, A: Any, B: Any, shape: tuple[int, int]) -> np.nd
     return K
 
 
-def n_samples(X: Any) -> int:
+def n_samples(X: MatrixLike) -> int:
     """Return the number of samples of any kind."""
     return len(X) if isinstance(X, np.ndarray) and X.ndim else num_samples(X)
 
 
-def as_given(X: Any) -> Any:
+def as_given(X: MatrixLike) -> Any:
     """Return samples as a kernel function gets them: as they are, but equal lists as an array."""
     if not isinstance(X, list | tuple) or not all(isinstance(x, list | tuple) for x in X):
         return X
@@ -278,12 +281,12 @@ def as_given(X: Any) -> Any:
     return rows if rows.ndim == 2 and rows.dtype.kind in "fiub" else X
 
 
-def is_table(X: Any) -> bool:
+def is_table(X: object) -> bool:
     """Whether samples have columns, which can be counted."""
     return len(getattr(X, "shape", ())) == 2
 
 
-def gamma_value(gamma: str | float, X: Any, weights: np.ndarray) -> float:
+def gamma_value(gamma: str | float, X: Matrix, weights: np.ndarray) -> float:
     """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto"."""
     if not isinstance(gamma, str):
         return float(gamma)
@@ -292,7 +295,7 @@ def gamma_value(gamma: str | float, X: Any, weights: np.ndarray) -> float:
     # Samples count by their weights, as if they were repeated.
     share = weights / (weights.sum() * X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(X):
+        if is_sparse(X):
             square, mean = (float((part.T @ share).sum()) for part in (X.multiply(X), X))
             variance, noise = square - mean * mean, _NOISE * square
         else:
@@ -304,7 +307,7 @@ def gamma_value(gamma: str | float, X: Any, weights: np.ndarray) -> float:
     return value if value < np.inf else 1.0
 
 
-def gamma_grid(gammas: Any) -> list[float | str]:
+def gamma_grid(gammas: Iterable) -> list[float | str]:
     """Return the values of gamma that a list means, or refuse it; "scale" and "auto" stay."""
     try:
         found = [gamma if isinstance(gamma, str) else float(gamma) for gamma in gammas]

@@ -20,15 +20,17 @@ Polynomial kernels have tiles of their own: see `poly_blocks`. Other kernels are
 precision throughout.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skscreen._compiled import samples as loops
+from skscreen.core.checks import Matrix
 from skscreen.core.floats import EPS
 from skscreen.core.threads import in_threads
 
@@ -424,7 +426,9 @@ def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndar
     return np.matmul(left, right.T, out=T)
 
 
-def product_in_parts(left: Any, right: Any, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
+def product_in_parts(
+    left: Matrix, right: Matrix, memory: np.ndarray, more: np.ndarray
+) -> np.ndarray:
     """Return left right' in the memory of a tile, summed up in parts: fewer errors add up."""
     T = _product(left[:, :_PART], right[:, :_PART], memory)
     for first in range(_PART, left.shape[1], _PART):

@@ -1,14 +1,18 @@
 """Paths over nu: the solutions for many values, each from the line through the two before."""
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skscreen.core.certificate import Certificate
+from skscreen.core.checks import MatrixLike
 from skscreen.core.memory import check_memory
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import positive_values
@@ -103,7 +107,7 @@ class NuPath(PathResult):
         return self.fitted(self.solutions[place_of(index, len(self))].made_of)
 
 
-def _grid(nus: Any, smallest: float, largest: float) -> np.ndarray:
+def _grid(nus: int | ArrayLike | None, smallest: float, largest: float) -> np.ndarray:
     """Return values of nu, ascending; by default between two."""
     if nus is None:
         return np.linspace(smallest, largest, _N_VALUES)
@@ -114,8 +118,9 @@ def _grid(nus: Any, smallest: float, largest: float) -> np.ndarray:
 
 
 def _along(
-    model: BaseEstimator, grid: np.ndarray, n: int, solve: Callable[[float], AtNu], callbacks: Any
-) -> tuple[AtNu, ...]:
+    model: BaseEstimator, grid: np.ndarray, n: int, solve: Callable[[float], AtNu],
+    callbacks: Sequence[object],
+) -> tuple[AtNu, ...]:  # fmt: skip
     """Return the solutions for values of nu, from the largest one down; warn of flaws."""
     what = f"{n:,} dual variables and scores for {grid.size:,} values of nu"
     check_memory(16.0 * n * grid.size, what, "Use fewer values.")
@@ -144,11 +149,11 @@ def _along(
 
 
 def one_class_path(
-    X: Any,
-    nus: Any = None,
+    X: MatrixLike,
+    nus: int | ArrayLike | None = None,
     *,
-    kernel: Any = "rbf",
-    gamma: Any = "scale",
+    kernel: str | Callable = "rbf",
+    gamma: str | float = "scale",
     degree: int = 3,
     coef0: float = 0.0,
     shape: str = "plane",
@@ -156,8 +161,8 @@ def one_class_path(
     max_iter: int | None = None,
     cache_size: float = 1000,
     verbose: int = 0,
-    sample_weight: Any = None,
-    callbacks: Any = (),
+    sample_weight: ArrayLike | None = None,
+    callbacks: Sequence[object] = (),
 ) -> NuPath:
     """Solve one-class SVMs for many values of nu, each from the solutions before.
 
@@ -220,12 +225,12 @@ def one_class_path(
 
 
 def nu_svc_path(
-    X: Any,
-    y: Any,
-    nus: Any = None,
+    X: MatrixLike,
+    y: ArrayLike,
+    nus: int | ArrayLike | None = None,
     *,
-    kernel: Any = "rbf",
-    gamma: Any = "scale",
+    kernel: str | Callable = "rbf",
+    gamma: str | float = "scale",
     degree: int = 3,
     coef0: float = 0.0,
     tol: float = 1e-6,
@@ -233,12 +238,12 @@ def nu_svc_path(
     multi_class: str = "ovo",
     decision_function_shape: str = "ovr",
     break_ties: bool = False,
-    class_weight: Any = None,
+    class_weight: Mapping | str | None = None,
     cache_size: float = 1000,
     n_jobs: int | None = None,
     verbose: int = 0,
-    sample_weight: Any = None,
-    callbacks: Any = (),
+    sample_weight: ArrayLike | None = None,
+    callbacks: Sequence[object] = (),
 ) -> NuPath:
     """Solve classifiers at many values of nu, each from the solutions before.
 
@@ -301,21 +306,21 @@ def nu_svc_path(
 
 
 def nu_svr_path(
-    X: Any,
-    y: Any,
-    nus: Any = None,
+    X: MatrixLike,
+    y: ArrayLike,
+    nus: int | ArrayLike | None = None,
     *,
     C: float = 1.0,
-    kernel: Any = "rbf",
-    gamma: Any = "scale",
+    kernel: str | Callable = "rbf",
+    gamma: str | float = "scale",
     degree: int = 3,
     coef0: float = 0.0,
     tol: float = 1e-6,
     max_iter: int | None = None,
     cache_size: float = 1000,
     verbose: int = 0,
-    sample_weight: Any = None,
-    callbacks: Any = (),
+    sample_weight: ArrayLike | None = None,
+    callbacks: Sequence[object] = (),
 ) -> NuPath:
     """Solve regressions at many values of nu, each from the solutions before.
 
@@ -378,8 +383,8 @@ def _of_problems(
     model: BaseEstimator,
     problems: NuProblems,
     grid: np.ndarray,
-    X: Any,
-    callbacks: Any,
+    X: MatrixLike,
+    callbacks: Sequence[object],
 ) -> NuPath:
     """Return the path of all problems that labels or targets make."""
 

@@ -1,13 +1,18 @@
 """Safe sample screening as a step of its own, for any solver."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import Interval, StrOptions, num_samples, validate_params
 from skscreen.fitting.warning import warn_user
 from skscreen.svm.linear_svc import ScreenedLinearSVC
@@ -40,23 +45,23 @@ _INTERCEPTS = ("penalised", "free", "none")
     prefer_skip_nested_validation=False,
 )
 def screen_samples(
-    X: Any,
-    y: Any,
-    C: Any = None,
+    X: MatrixLike,
+    y: ArrayLike,
+    C: float | None = None,
     *,
     reference: Any,
-    nu: Any = None,
-    kernel: Any = None,
-    gamma: Any = None,
-    degree: Any = None,
-    coef0: Any = None,
+    nu: float | None = None,
+    kernel: str | Callable | None = None,
+    gamma: str | float | None = None,
+    degree: int | None = None,
+    coef0: float | None = None,
     intercept: Any = None,
-    intercept_scaling: Any = None,
+    intercept_scaling: float | None = None,
     tests: str = "intersection",
     loss: Any = None,
-    class_weight: Any = None,
+    class_weight: Mapping | str | None = None,
     multi_class: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     cache_size: float = 1000,
 ) -> SampleScreening | NuScreening:
     r"""Decide samples of a support vector machine before solving it, from a solution for another C.
@@ -196,10 +201,10 @@ def screen_samples(
         intercept="free" if mode == "free" else "penalised", random_state=0, **settings,
     )  # fmt: skip
     model._validate_params()
-    X, y = validated(model, X, y)
+    X, labels = validated(model, X, y)
     if kernel is None or model.kernel != "precomputed":
         _check_features(reference, model)
-    division: Any = divided_as(model, y, sample_weight)
+    division: Any = divided_as(model, labels, sample_weight)
     if division.n_problems > 1 and "multi_class" not in settings:
         raise ValueError(
             "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is no "
@@ -207,8 +212,8 @@ def screen_samples(
         )
     if division.labels.present.size > 2 and class_weight is None:
         _refuse_weights_of_rest(reference)
-    X, kernel = with_kernel(model, X, division.labels, _gamma(reference, model))
-    found, reason = screened_at(model, TrainingSet(X, division, kernel), known, tests)
+    X, own = with_kernel(model, X, division.labels, _gamma(reference, model))
+    found, reason = screened_at(model, TrainingSet(X, division, own), known, tests)
     if reason is not None:
         warn_user(
             f"reference does not fit X: {reason}. Bounds and decisions hold all the same, but "
@@ -218,7 +223,9 @@ def screen_samples(
     return found
 
 
-def screened_at_nu(reference: Any, X: Any, y: Any, sample_weight: Any, nu: Any) -> NuScreening:
+def screened_at_nu(
+    reference: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, nu: Any
+) -> NuScreening:
     """Return what a fitted machine proves about the problem at a nu."""
     nu = float(reference.nu if nu is None else nu)
     if isinstance(reference, ScreenedOneClassSVM):

@@ -1,9 +1,11 @@
 """What the solution of a fit proves about samples."""
 
-from typing import Any
+from __future__ import annotations
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import MatrixLike
 from skscreen.fitting.warning import warn_user
 from skscreen.svm.screened.decisions import screened_by
 from skscreen.svm.screened.result import SampleScreening
@@ -12,7 +14,9 @@ from skscreen.svm.screened.result import SampleScreening
 class OwnScreening:
     """Base of classifiers whose solution decides samples of its own problem."""
 
-    def screened(self, X: Any, y: Any, sample_weight: Any = None) -> SampleScreening:
+    def screened(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SampleScreening:
         """Return the decisions that the solution proves at its own C, see `screen_samples`.
 
         Parameters
