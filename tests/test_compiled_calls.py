@@ -57,6 +57,7 @@ def kernel_machines():
     skscreen.ScreenedLinearSVC().fit(words, np.arange(300) % 3)
     skscreen.svc_path(X, X[:, 0] > 0.0, Cs=[1e8, 1e10], kernel="linear", tol=1e-10)
     skscreen.ScreenedSVR().fit(X, NOISY).predict(X)
+    skscreen.ScreenedLinearSVR().fit(X, NOISY)
     for kernel in ("linear", "poly", "sigmoid"):
         for rows in (X, TEXT):
             model = skscreen.ScreenedSVC(kernel=kernel, break_ties=True).fit(rows, THREE)

@@ -159,10 +159,11 @@ class SVMProblem:
 
     def solve_at_once(self, C: float, tol: float) -> list[SampleSolution]:
         """Solve all problems on narrow rows for one C in one call; some gaps may be too large."""
-        division, weights = self.division, self.labels.weights
-        check_bounds(C, weights)
+        division, settings = self.division, self._settings
+        check_bounds(C, division.weights(0))
         signs = np.stack([division.signs(k) for k in range(division.n_problems)])
-        return solve_narrow(self._taking_part, self._settings.bias, weights, signs, C, tol)
+        losses = division.losses(0, settings.loss)
+        return solve_narrow(self._taking_part, settings.bias, losses, signs, C, tol)
 
     def _beta(self, problem: int, signed: np.ndarray) -> np.ndarray:
         """Return the dual variables of a pair."""
@@ -366,7 +367,7 @@ def fit_of(
         one_vs_one=isinstance(division, OneVsOne), joint=model.multi_class == "crammer_singer",
         penalty=model.penalty, plan=plan, limited=settings.max_iter is not None,
         screening=settings.screening, solver=settings.solver,
-        indefinite=settings.indefinite, cache_size=settings.cache_size,
+        indefinite=settings.indefinite, cache_size=settings.cache_size, by_weights=model.by_weights,
     )  # fmt: skip
 
 

@@ -85,6 +85,7 @@ class Fit:
     tube: bool = True  # of a regression: whether its epsilon is positive
     one_vs_one: bool = False
     joint: bool = False  # one problem for all classes
+    by_weights: bool = False  # no dual variables are shown
     penalty: str = "l2"
     plan: Plan = "one C"
     again: bool = False  # for what one compiled loop has left unsolved
@@ -149,7 +150,7 @@ _SOLVERS = {
     "working sets": "working sets",
     "interior point": "an interior point if C is large, then working sets",
     "rows": "coordinate descent and Newton's method",
-    "rows at once": "Newton's method in one compiled call",
+    "rows at once": "Newton's method, or an interior point, in one compiled call",
     "rows together": "coordinate descent and Newton's method",
     "Crammer-Singer": "one problem for all classes",
     "L1": "working sets of features and Newton's method",
@@ -171,11 +172,11 @@ def road(fit: Fit, facts: Facts) -> Road:
         return Road("Crammer-Singer", "rows", double=True, together=True)
     if fit.penalty == "l1":
         return Road("L1", "rows", double=True, screens="gap")
-    pairs = _by_pairs(fit, facts)
+    at_once = fit.kernel == "linear" and _is_at_once(fit, facts)
+    pairs = None if at_once else _by_pairs(fit, facts)
     if pairs is not None:
         return pairs
     if fit.kernel == "linear":
-        at_once = _is_at_once(fit, facts)
         together = at_once or _is_together(fit, facts)
         solver: Solver = "rows at once" if at_once else "rows together" if together else "rows"
         return Road(
@@ -224,12 +225,19 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
 
 
 def _is_at_once(fit: Fit, facts: Facts) -> bool:
-    """Whether all classes are solved in one call: squared hinges of few narrow rows."""
-    as_usual = fit.solver == "auto" and not (fit.limited or fit.stored or fit.again or fit.free)
-    if fit.plan != "one C" or not as_usual or fit.one_vs_one or fit.loss != "squared_hinge":
+    """Whether one call solves all problems on few narrow rows: squared hinges, and tubes.
+
+    Dual variables of tubes are inside of their bounds then, however near.
+    """
+    if fit.plan != "one C" or fit.free or fit.one_vs_one:
         return False
-    small = fit.n * facts.width**2 <= NARROW and fit.screening in ("best", "")
-    return small and 1.0 / LARGEST < facts.largest < LARGEST
+    as_usual = fit.solver == "auto" and fit.screening in ("best", "")
+    if not as_usual or fit.limited or fit.stored or fit.again:
+        return False
+    tubes = fit.loss == "epsilon_insensitive" and fit.by_weights
+    if not tubes and fit.loss != "squared_hinge":
+        return False
+    return fit.n * facts.width**2 <= NARROW and 1.0 / LARGEST < facts.largest < LARGEST
 
 
 def _is_together(fit: Fit, facts: Facts) -> bool:

@@ -2,6 +2,7 @@
 #include "svm/narrow.hpp"
 
 #include "core/bindings.hpp"
+#include "svm/narrow_hinges.hpp"
 
 using namespace skscreen;
 using namespace skscreen::svm;
@@ -9,6 +10,7 @@ using namespace skscreen::svm;
 namespace skscreen::svm {
 
 void bind_narrow(nb::module_& m) {
+  m.def("solve_hinges", &solve_hinges, ReleaseGIL());
   m.def("solve_squared_hinges", &solve_squared_hinges, ReleaseGIL());
 }
 

@@ -1,6 +1,13 @@
 """Linear models of few narrow rows: the problems of all classes in one compiled call.
 
-What other solvers prepare and decide would take more time than Newton's method for such problems.
+What other solvers prepare and decide would take more time than such problems do: squared hinges by
+Newton's method, tubes by an interior point.
+
+References
+----------
+S. S. Keerthi, D. DeCoste (2005). A modified finite Newton method for fast solution of large scale
+linear SVMs. JMLR 6.
+S. Mehrotra (1992). On the implementation of a primal-dual interior point method. SIAM J. Optim. 2.
 """
 
 from time import perf_counter
@@ -10,6 +17,7 @@ import numpy as np
 from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.distances import square_norms
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.solution import SampleSolution
 
 
@@ -23,17 +31,21 @@ def with_feature(X: np.ndarray, bias: float) -> np.ndarray:
 
 
 def solve_narrow(
-    X: np.ndarray, bias: float, weights: np.ndarray, signs: np.ndarray, C: float, tol: float
+    X: np.ndarray, bias: float, losses: SampleLosses, signs: np.ndarray, C: float, tol: float
 ) -> list[SampleSolution]:
-    """Return the solutions for squared hinges of rows of signs (k, n), as users see them.
+    """Return the solutions for C times losses (m,) and rows of signs (k, m), as users see them.
 
-    Some may not have reached the tolerance.
+    m is n, or 2 n of samples that stand twice. Some may not have reached the tolerance.
     """
     began, rows = perf_counter(), with_feature(X, bias)
-    (k, n), d = signs.shape, rows.shape[1]
-    w, beta, found = np.empty((k, d)), np.empty((k, n)), np.empty((k, 3))
-    norms = np.sqrt(square_norms(rows))
-    loops.solve_squared_hinges(rows, norms, C * weights, signs, tol, w, beta, found)
+    (k, m), d, norms = signs.shape, rows.shape[1], np.sqrt(square_norms(rows))
+    out = w, duals, found = np.empty((k, d)), np.empty((k, m)), np.empty((k, 3))
+    if losses.smooth:
+        loops.solve_squared_hinges(rows, norms, 0.5 * C / losses.shifts, signs, tol, *out)
+        betas = duals
+    else:
+        loops.solve_hinges(rows, norms, losses.thresholds, C * losses.caps, signs, tol, *out)
+        betas = signs * duals
     seconds, nothing = (perf_counter() - began) / k, np.empty(0)
     return [
         SampleSolution(
@@ -42,5 +54,5 @@ def solve_narrow(
             converged=gap <= tol * primal, seconds=seconds,
             b=float(bias * each[-1]) if bias else 0.0, C=C,
         )
-        for own, each, (primal, gap, steps) in zip(beta, w, found.tolist(), strict=True)
+        for own, each, (primal, gap, steps) in zip(betas, w, found.tolist(), strict=True)
     ]  # fmt: skip

@@ -1,5 +1,7 @@
 """All classes of few narrow rows in one compiled call: solutions, certificates, other roads."""
 
+import warnings
+
 import numpy as np
 import pytest
 from cases import every_pair
@@ -7,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from skscreen import ScreenedLinearSVC
+from skscreen import ScreenedLinearSVC, ScreenedLinearSVR
 from skscreen.svm.problem import build
 
 RNG = np.random.default_rng(0)
@@ -57,3 +59,27 @@ def test_other_solvers_find_the_same():
         other = ScreenedLinearSVC(10.0, solver=solver, tol=1e-9).fit(X, LABELS[3])
         assert_allclose(model.coef_, other.coef_, atol=1e-6)
         assert_allclose(model.objective_, other.objective_, rtol=1e-9)
+
+
+@every_pair(C=[1e-3, 1.0, 1e3], epsilon=[0.0, 0.5], tol=[1e-3, 1e-8], scaling=[1.0, 10.0])
+def test_certificates_of_tubes_are_true(C, epsilon, tol, scaling):
+    model = ScreenedLinearSVR(C, epsilon=epsilon, tol=tol, intercept_scaling=scaling)
+    assert build(model, X, SCORES, WEIGHTS).road.solver == "rows at once"
+    model.fit(X, SCORES, WEIGHTS)
+    assert model.dual_gap_ <= tol
+    w, b = model.coef_, model.intercept_[0]
+    losses = np.maximum(np.abs(SCORES - X @ w - b) - epsilon, 0.0)
+    primal = 0.5 * (w @ w + (b / scaling) ** 2) + C * WEIGHTS @ losses
+    assert_allclose(model.objective_, primal, rtol=1e-12)
+    other = ScreenedLinearSVR(C, epsilon=epsilon, tol=1e-9, intercept_scaling=scaling)
+    other.set_params(solver="second-order").fit(X, SCORES, WEIGHTS)
+    assert other.objective_ * (1.0 - 2e-9) <= primal <= other.objective_ * (1.0 + 2.0 * tol)
+
+
+def test_tubes_that_hold_all_targets():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for y, epsilon in ((SCORES, 1e3), (np.zeros(120), 0.0), (np.zeros(120), 1.0)):
+            model = ScreenedLinearSVR(epsilon=epsilon).fit(X, y)
+            assert_allclose(model.coef_, 0.0, atol=1e-12)
+            assert_allclose(model.predict(X), 0.0, atol=1e-12)
