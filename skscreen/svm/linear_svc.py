@@ -106,10 +106,11 @@ class ScreenedLinearSVC(OwnScreening, SparseCoefMixin, BaseSVC):
     Notes
     -----
     For the squared hinge, "second-order" is Newton's method on P. "auto" uses it for narrow data,
-    of few rows in one compiled call for all classes, and coordinate descent for wide data. Multiclass problems on wide sparse data are first solved
-    together, in single precision, and then each continues in double precision. For the hinge,
-    "auto" starts with coordinate descent, and switches to a second-order method (smoothed Newton)
-    when that is estimated to be cheaper, for narrow data or large C.
+    of few rows in one compiled call for all classes, and coordinate descent for wide data.
+    Multiclass problems on wide sparse data are first solved together, in single precision, and then
+    each continues in double precision. For the hinge, "auto" starts with coordinate descent, and
+    switches to a second-order method (smoothed Newton) when that is estimated to be cheaper, for
+    narrow data or large C.
 
     With a `tol` of at most 1e-8, and at most 500 samples of margin 1, or below 1 with the squared
     hinge, a final linear solve usually brings the gap below 1e-12; not for sparse data with more
