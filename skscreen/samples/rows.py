@@ -10,14 +10,18 @@ Such 2n samples read the n rows without a copy: place i stands for row i mod n. 
 see `gram.Places`.
 """
 
+from __future__ import annotations
+
 from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from skscreen._compiled import samples as loops
+from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
 from skscreen.samples.kernels.distances import near_origin
@@ -58,7 +62,7 @@ class LinearSamples:
         self.y = self._checked(y)
         if not np.isfinite(self.bias):
             raise ValueError(f"bias must be finite, got {bias!r}.")
-        self.is_sparse = sparse.issparse(self.X)
+        self.is_sparse = is_sparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
         squares = squared_norms(self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
@@ -79,13 +83,13 @@ class LinearSamples:
             raise ValueError("y must hold only -1 and +1.")
         return y
 
-    def signed(self, y: Any) -> "LinearSamples":
+    def signed(self, y: np.ndarray) -> LinearSamples:
         """Return the same rows with other signs; nothing is computed again."""
         out = copy(self)
         out.y = self._checked(y)
         return out
 
-    def twice(self) -> "LinearSamples":
+    def twice(self) -> LinearSamples:
         """Return samples that stand twice on the same rows."""
         out = copy(self)
         out.n, out.y, out.norms = 2 * self.n, np.tile(self.y, 2), np.tile(self.norms, 2)
@@ -95,7 +99,7 @@ class LinearSamples:
         """Return values of rows for each sample."""
         return values if self.n == self.n_rows else np.tile(values, 2)
 
-    def with_bias(self, bias: float) -> "LinearSamples":
+    def with_bias(self, bias: float) -> LinearSamples:
         """Return the same rows with a feature of another value B."""
         out = copy(self)
         out.bias, out.n_features = float(bias), self.n_columns + (bias != 0.0)
@@ -122,7 +126,7 @@ class LinearSamples:
     def row_lengths(self) -> np.ndarray:
         """Number of entries in each of `short_rows`."""
         X = self.X if self.compressed is None else self.compressed
-        if sparse.issparse(X):
+        if is_sparse(X):
             return self._tiled(np.diff(X.indptr).astype(np.int64))
         return np.full(self.n, self.n_columns, np.int64)
 
@@ -198,7 +202,7 @@ class LinearSamples:
         wide, out = w[: self.n_columns].astype(np.longdouble), np.empty(self.n_rows, np.longdouble)
         for first in range(0, self.n_rows, _TOGETHER):
             part = X[first : first + _TOGETHER]
-            part = part.toarray() if sparse.issparse(part) else part
+            part = part.toarray() if is_sparse(part) else part
             out[first : first + _TOGETHER] = part @ wide
         return self.y * self._tiled(out + self.intercept(w, b))
 
@@ -209,7 +213,7 @@ class LinearSamples:
         out = np.zeros(self.n_features, np.longdouble)
         for first in range(0, self.n_rows, _TOGETHER):
             part = X[first : first + _TOGETHER]
-            part = part.toarray() if sparse.issparse(part) else part
+            part = part.toarray() if is_sparse(part) else part
             wide = part.astype(np.longdouble) - shift
             out[: self.n_columns] += scales[first : first + _TOGETHER] @ wide
         if self.bias != 0.0:
@@ -220,7 +224,7 @@ class LinearSamples:
         """Return some of the margins of `combine(alpha)`."""
         return self.restrict(index).margins(self.combine(alpha))
 
-    def restrict(self, index: np.ndarray) -> "LinearSamples":
+    def restrict(self, index: np.ndarray) -> LinearSamples:
         """Return the samples of an array of indices; their rows are copied."""
         index = np.asarray(index)
         part = object.__new__(LinearSamples)
@@ -231,7 +235,9 @@ class LinearSamples:
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
 
-    def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype: Any = np.float64) -> Any:
+    def scaled_rows(
+        self, index: np.ndarray, scales: np.ndarray, dtype: DTypeLike = np.float64
+    ) -> Any:
         """Return the rows scales_i z_i of some samples: an array or CSR."""
         scales = scales * self.y[index]
         if self.n > self.n_rows:
@@ -282,13 +288,13 @@ class LinearSamples:
         return full and self.X.dtype == np.float64
 
 
-def shifted(X: Any, bias: float = 0.0, compressed: bool = False) -> LinearSamples:
+def shifted(X: Matrix, bias: float = 0.0, compressed: bool = False) -> LinearSamples:
     """Return rows, all with the sign +1, for a free intercept, near the origin.
 
     It takes up any shift, next to which digits are lost. Sparse rows that are shifted become dense.
     """
     rows = X
-    if sparse.issparse(X):
+    if is_sparse(X):
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         # In a unit, as squares overflow of numbers that are refused later, with their own text.
         unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
@@ -299,14 +305,14 @@ def shifted(X: Any, bias: float = 0.0, compressed: bool = False) -> LinearSample
         rows = near_origin(X)[0]
     out = LinearSamples(rows, np.ones(X.shape[0]), bias, compress(rows) if compressed else None)
     if rows is not X:
-        first = X[[0]].toarray() if sparse.issparse(X) else X[[0]]
+        first = X[[0]].toarray() if is_sparse(X) else X[[0]]
         out.given = X, (first - rows[0])[0]
     return out
 
 
-def compress(X: Any) -> sparse.csr_array | None:
+def compress(X: Matrix) -> sparse.csr_array | None:
     """Return dense data as CSR if that is half as large or less; None otherwise."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return None
     X = np.ascontiguousarray(X)
     counts = np.empty(X.shape[0], np.int64)
@@ -321,13 +327,13 @@ def compress(X: Any) -> sparse.csr_array | None:
     return sparse.csr_array((data, columns, starts), shape=X.shape)
 
 
-def flat_rows(X: Any) -> Any:
+def flat_rows(X: Matrix) -> Any:
     """Return rows for compiled code, which are checked once and must not change from then on.
 
     They have the arrays of CSR, unsigned columns spare the test for negative ones; dense data has
     neither columns nor starts of rows.
     """
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return loops.rows(X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int32), X.shape[1])
     places = np.promote_types(X.indices.dtype, X.indptr.dtype)
     columns, starts = (np.ascontiguousarray(part, places) for part in (X.indices, X.indptr))
@@ -342,9 +348,9 @@ def squared_norms(rows: Any, n: int) -> np.ndarray:
     return out
 
 
-def _rows_of(X):
+def _rows_of(X: Matrix):
     """Return X as a C-ordered array or as CSR without repeated entries."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()

@@ -1,10 +1,12 @@
 """Targets and weights of the samples of a regression, checked and brought to one form."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from skscreen.core.checks import are_finite, as_labels
@@ -22,7 +24,7 @@ class Targets:
     repetitions: np.ndarray
 
 
-def check_targets(y: Any, name: str = "y") -> np.ndarray:
+def check_targets(y: ArrayLike, name: str = "y") -> np.ndarray:
     """Return targets of a regression, finite numbers (n,)."""
     y = as_labels(y, name)
     if are_finite(y):
@@ -30,7 +32,7 @@ def check_targets(y: Any, name: str = "y") -> np.ndarray:
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name=name)
 
 
-def read_targets(y: np.ndarray, sample_weight: Any) -> Targets:
+def read_targets(y: np.ndarray, sample_weight: ArrayLike | None) -> Targets:
     """Bring checked targets and weights to one form; samples of weight zero are left out."""
     if np.abs(y).max(initial=0.0) > LARGEST:
         raise ValueError(

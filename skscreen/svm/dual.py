@@ -29,6 +29,8 @@ B. Schölkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson (2001
 support of a high-dimensional distribution. Neural Computation 13.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -104,9 +106,7 @@ class Dual(NamedTuple):
     group: np.ndarray = _ONE_GROUP  # the group, 0 or 1, of each sample; empty: all are of one
 
     @classmethod
-    def of(
-        cls, losses: SampleLosses, y: np.ndarray, free: bool, sums: Sums | None = None
-    ) -> "Dual":
+    def of(cls, losses: SampleLosses, y: np.ndarray, free: bool, sums: Sums | None = None) -> Dual:
         """Return the problem of some losses of labelled samples, with the sum zero or others."""
         ends = y * losses.caps
         # A sample without loss may have any shift.
@@ -115,11 +115,11 @@ class Dual(NamedTuple):
         known = () if sums is None else (sums.totals, sums.group)
         return cls(target, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free, shifts, *known)
 
-    def at(self, C: float) -> "Dual":
+    def at(self, C: float) -> Dual:
         """Return the problem of C times the losses, and the sum zero."""
         return self._replace(low=C * self.low, high=C * self.high, shifts=self.shifts / C)
 
-    def take(self, index: np.ndarray, beta: np.ndarray | None = None) -> "Dual":
+    def take(self, index: np.ndarray, beta: np.ndarray | None = None) -> Dual:
         """Return the problem on some of the samples, the others of a point `beta` held fixed."""
         target, low, high = (part[index] for part in (self.target, self.low, self.high))
         shifts, group = (part[index] if part.size else part for part in (self.shifts, self.group))
@@ -288,7 +288,9 @@ class Dual(NamedTuple):
             return extremes
         return bounds_with_intercept(*extremes, self.target, self._end_of_intercepts)
 
-    def codes(self, lower: np.ndarray, upper: np.ndarray, codes: Any = None) -> np.ndarray:
+    def codes(
+        self, lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None
+    ) -> np.ndarray:
         """Turn bounds on scores (n,) into codes (n,) by strict inequalities; NaN decides nothing.
 
         Earlier decisions `codes` stay as they are.
@@ -302,11 +304,11 @@ class Dual(NamedTuple):
         found[np.where(rises, beyond, short)] = ZERO
         return found if codes is None else np.where(codes == UNDECIDED, found, codes)
 
-    def decided(self, extremes: Extremes, codes: Any = None) -> np.ndarray:
+    def decided(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <x_i, w*>, see `codes`."""
         return self.codes(*self.scores_between(extremes), codes)
 
-    def held(self, codes: np.ndarray) -> "Dual":
+    def held(self, codes: np.ndarray) -> Dual:
         """Return the problem in which decided samples stay at zero or at their other bounds."""
         at_end, ends = codes == LINEAR, self.ends
         low, high = np.where(at_end, ends, self.low), np.where(at_end, ends, self.high)

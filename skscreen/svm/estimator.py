@@ -1,5 +1,7 @@
 """Bases of the support vector machines: fits, scores and fitted attributes."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -7,11 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.certificate import steps_table
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import QuickParameters, fit_context
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -59,7 +63,7 @@ def warn_of_flaws(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> 
     warn_unless_converged(certified, model.tol, model.max_iter, ADVICE)
 
 
-def warn_of_gaps(model: Any, found: PairSolutions) -> None:
+def warn_of_gaps(model: BaseEstimator, found: PairSolutions) -> None:
     """Warn of problems of pairs above the tolerance."""
     off = np.flatnonzero(~(found.gaps <= model.tol * found.primals))
     if off.size:
@@ -101,7 +105,7 @@ class BaseSVM(CallbackSupportMixin, QuickParameters):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from samples.
 
         Parameters
@@ -145,7 +149,7 @@ class BaseSVC(ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
     # Whether more than two classes were to be told apart by pairs.
     _by_pairs: bool
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return f(x): positive for the second of two classes, otherwise one column for each class.
 
         For one-vs-one, the column of a class holds its number of votes plus less than half a vote
@@ -172,7 +176,7 @@ class BaseSVC(ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return with_absent(scores, how.present, n_classes)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return the class of each sample.
 
         Parameters
@@ -221,7 +225,7 @@ class BaseSVC(ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
 class BaseSVR(RegressorMixin, BaseSVM):
     """Base of the support vector regressions."""
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return f(x).
 
         Parameters
@@ -310,8 +314,9 @@ def fitted(
 
 
 def set_learned(
-    model: Any, data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions, **more: Any
-) -> Any:
+    model: BaseEstimator, data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions,
+    **more: object,
+) -> Any:  # fmt: skip
     """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
     division, kernel = data.division, data.kernel
     as_given = sparse.issparse(data.X) and not model.by_weights

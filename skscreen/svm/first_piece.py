@@ -6,9 +6,10 @@ as long as all samples have a loss, w is the solution of a ridge regression, whi
 proportional to C.
 """
 
+from __future__ import annotations
+
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class FirstPiece:
 
     # A target that is nearly 0 is reached at once, and so is what overflows.
     @np.errstate(over="ignore")
-    def _inverses(self, index: Any, f: np.ndarray) -> np.ndarray:
+    def _inverses(self, index: np.ndarray | slice, f: np.ndarray) -> np.ndarray:
         """Return 1 / C at which the scores of some samples reach their targets, if positive."""
         target, signs = self._dual.target[index], self._dual.signs[index]
         at_kink = target == 0.0

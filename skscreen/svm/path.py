@@ -1,14 +1,18 @@
 """Paths of support vector machines and regressions over C."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.core.certificate import steps_table
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import Interval, StrOptions, validate_params
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of
@@ -206,12 +210,12 @@ class SVRPath(PathOverC):
     {**_RULES, "penalty": [StrOptions({"l1", "l2"})]}, prefer_skip_nested_validation=False
 )
 def svc_path(
-    X: Any, y: Any, Cs: Any = None, *, penalty: str = "l2", eps: Any = None, C_max: float = 1e4,
-    sample_weight: Any = None, callbacks: Any = (), loss: str = "hinge",
-    kernel: str | Callable = "rbf", gamma: str | float = "scale", degree: int = 3,
-    coef0: float = 0.0, fit_intercept: bool = True, intercept: str = "free",
-    intercept_scaling: float = 1.0, screening: bool | str = True, solver: str = "auto",
-    tol: float = 1e-6, max_iter: int | None = None, multi_class: str = "ovo",
+    X: MatrixLike, y: ArrayLike, Cs: int | ArrayLike | None = None, *, penalty: str = "l2",
+    eps: float | None = None, C_max: float = 1e4, sample_weight: ArrayLike | None = None,
+    callbacks: Sequence[object] = (), loss: str = "hinge", kernel: str | Callable = "rbf",
+    gamma: str | float = "scale", degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True,
+    intercept: str = "free", intercept_scaling: float = 1.0, screening: bool | str = True,
+    solver: str = "auto", tol: float = 1e-6, max_iter: int | None = None, multi_class: str = "ovo",
     decision_function_shape: str = "ovr", break_ties: bool = False,
     class_weight: dict | str | None = None, indefinite: str = "warn", cache_size: float = 1000,
     n_jobs: int | None = None, verbose: int = 0,
@@ -304,12 +308,12 @@ def svc_path(
 
 @validate_params(_RULES, prefer_skip_nested_validation=False)
 def svr_path(
-    X: Any, y: Any, Cs: Any = None, *, eps: Any = None, C_max: float = 1e4,
-    sample_weight: Any = None, callbacks: Any = (), epsilon: float = 0.1,
-    loss: str = "epsilon_insensitive", kernel: str | Callable = "rbf", gamma: str | float = "scale",
-    degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True, intercept: str = "free",
-    intercept_scaling: float = 1.0, screening: bool | str = True, solver: str = "auto",
-    tol: float = 1e-6, max_iter: int | None = None, indefinite: str = "warn",
+    X: MatrixLike, y: ArrayLike, Cs: int | ArrayLike | None = None, *, eps: float | None = None,
+    C_max: float = 1e4, sample_weight: ArrayLike | None = None, callbacks: Sequence[object] = (),
+    epsilon: float = 0.1, loss: str = "epsilon_insensitive", kernel: str | Callable = "rbf",
+    gamma: str | float = "scale", degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True,
+    intercept: str = "free", intercept_scaling: float = 1.0, screening: bool | str = True,
+    solver: str = "auto", tol: float = 1e-6, max_iter: int | None = None, indefinite: str = "warn",
     cache_size: float = 1000, verbose: int = 0,
     random_state: int | np.random.RandomState | None = None,
 ) -> SVRPath:  # fmt: skip
@@ -372,7 +376,10 @@ def svr_path(
     return _path(SVRPath, model, (X, y, sample_weight), Cs, eps, C_max, callbacks)
 
 
-def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callbacks) -> Any:
+def _path(
+    kind: type, model: BaseSVM, given: tuple, Cs: int | ArrayLike | None, eps, C_max: float,
+    callbacks: Sequence[object],
+) -> Any:  # fmt: skip
     """Return the path of an estimator over C, of samples, labels and weights."""
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")

@@ -1,5 +1,7 @@
 """Solves problems for one C after the other: along a grid, or to a relative error."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -135,7 +137,9 @@ def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
     )
 
 
-def solved_grid(model: BaseEstimator, paths: Any, grid: np.ndarray, callbacks: Any) -> tuple:
+def solved_grid(
+    model: BaseEstimator, paths: Any, grid: np.ndarray, callbacks: Sequence[object]
+) -> tuple:
     """Return the finished solutions for a grid, and warn of flaws."""
     n, total = paths.n_variables, grid.size
     # A dual variable for each sample and C is kept.
@@ -146,7 +150,7 @@ def solved_grid(model: BaseEstimator, paths: Any, grid: np.ndarray, callbacks: A
 
 
 def solved_within(
-    model: BaseEstimator, paths: Paths, eps: float, C_max: float, callbacks: Any
+    model: BaseEstimator, paths: Paths, eps: float, C_max: float, callbacks: Sequence[object]
 ) -> tuple:
     """Return the finished solutions of a path with `eps`, and warn of flaws."""
     steps = _eps_steps(paths, eps, C_max, model.tol)
@@ -168,7 +172,7 @@ def shares_ahead(model: BaseEstimator, data: TrainingSet, solutions: Sequence) -
     return counts / data.division.n_variables
 
 
-def _solved(model, steps: Iterator[tuple], total: int | None, callbacks) -> tuple:
+def _solved(model, steps: Iterator[tuple], total: int | None, callbacks: Sequence[object]) -> tuple:
     if callbacks:
         model.set_callbacks(*callbacks)
     with at_most(model.n_jobs):

@@ -1,5 +1,7 @@
 """What a support vector machine is learned from, checked and brought to one form."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -8,13 +10,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.core.checks import check_labels, check_samples, refuse_masked
+from skscreen.core.checks import MatrixLike, check_labels, check_samples, refuse_masked
 from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
@@ -329,22 +332,17 @@ class SVMProblem:
 
 
 def build(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    store: Store | None = None,
-    plan: Plan = "one C",
-    shared: KernelMatrices | None = None,
-    **chosen,
-) -> SVMProblem:
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
+    store: Store | None = None, plan: Plan = "one C", shared: KernelMatrices | None = None,
+    **chosen: Any,
+) -> SVMProblem:  # fmt: skip
     """Validate data for an estimator, which learns its features, and set its problems up.
 
     `plan` is what is asked for, see `roads`. `chosen` are `gamma` and `epsilon` in the place of the
     estimator's.
     """
-    X, y = validated(model, X, y)
-    division = divided_as(model, y, sample_weight, chosen.get("epsilon"))
+    X, labels = validated(model, X, y)
+    division = divided_as(model, labels, sample_weight, chosen.get("epsilon"))
     X, kernel = with_kernel(model, X, division.labels, chosen.get("gamma"))
     with at_most(model.n_jobs):
         settings = settings_of(model, store)
@@ -353,8 +351,9 @@ def build(
 
 
 def fit_of(
-    model: Any, division: Division | BothSides, kernel: Kernel, settings: Settings, plan: Plan
-) -> Fit:
+    model: BaseEstimator, division: Division | BothSides, kernel: Kernel, settings: Settings,
+    plan: Plan,
+) -> Fit:  # fmt: skip
     """Return what a fit of an estimator is, as its road depends on it."""
     if isinstance(division, BothSides):
         regression, classes, tube = True, (division.everyone.size,), division.epsilon > 0.0
@@ -377,14 +376,14 @@ def of_pair(fit: Fit, division: OneVsOne, pair: int) -> Fit:
     return replace(fit, classes=(first, second), again=True)
 
 
-def taken(X: Any, rows: np.ndarray, kernel: Kernel) -> Any:
+def taken(X: MatrixLike, rows: np.ndarray, kernel: Kernel) -> Any:
     """Return some samples, few sparse ones dense: for the same solution as of dense samples."""
     X = of_rows(X, rows, kernel.name == "precomputed")
     most = 2**14 if kernel.name == "linear" else FEW_ENTRIES
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
 
 
-def accepted(model: Any) -> dict:
+def accepted(model: BaseEstimator) -> dict:
     """Return how the samples of an estimator are validated."""
     # Kernel values are computed in double precision, whatever the samples are.
     rows = model.kernel == "linear"
@@ -395,14 +394,15 @@ def accepted(model: Any) -> dict:
     }
 
 
-def has_free_intercept(model: Any) -> bool:
+def has_free_intercept(model: BaseEstimator) -> bool:
     """Whether the intercept of an estimator is unpenalised."""
     return model.fit_intercept and model.intercept == "free"
 
 
 def divided_as(
-    model: Any, y: np.ndarray, sample_weight: Any, epsilon: float | None = None
-) -> Division | BothSides:
+    model: BaseEstimator, y: np.ndarray, sample_weight: ArrayLike | None,
+    epsilon: float | None = None,
+) -> Division | BothSides:  # fmt: skip
     """Return the problems that labels make for an estimator, or the one of targets; see `build`."""
     if is_regressor(model):
         epsilon = float(model.epsilon if epsilon is None else epsilon)
@@ -412,7 +412,9 @@ def divided_as(
     return OneVsOne(labels) if several and model.multi_class == "ovo" else OneVsRest(labels)
 
 
-def validated(model: Any, X: Any, y: Any, reset: bool = True) -> tuple:
+def validated(
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike, reset: bool = True
+) -> tuple[Any, np.ndarray]:
     """Validate samples, of any kind for a function, and labels or targets.
 
     `reset` sets the features of the estimator; otherwise they have to be the same.
@@ -431,28 +433,28 @@ def validated(model: Any, X: Any, y: Any, reset: bool = True) -> tuple:
     return X, y
 
 
-def asked(model: Any, kernel: Kernel, X: Any) -> Any:
+def asked(model: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Any:
     """Return samples to predict, checked; those of a function, which are of any kind, as given."""
     function = kernel.function
     if function is None:
         return check_samples(X, model=model, reset=False, **accepted(model))
-    is_plain = type(X) is np.ndarray and not hasattr(model, "feature_names_in_")
-    if is_plain and X.shape[1:] == (getattr(model, "n_features_in_", None),):
-        return X
+    if type(X) is np.ndarray and not hasattr(model, "feature_names_in_"):
+        if X.shape[1:] == (getattr(model, "n_features_in_", None),):
+            return X
     refuse_masked(X, "X")
     if is_table(X) and hasattr(model, "n_features_in_"):
         validate_data(model, X, reset=False, skip_check_array=True)
     return as_given(X)
 
 
-def asked_values(model: Any, kernel: Kernel, X: Any) -> Any:
+def asked_values(model: BaseEstimator, kernel: Kernel, X: MatrixLike) -> Any:
     """Return the same, of a function its values with all training samples."""
     X = asked(model, kernel, X)
     return X if kernel.function is None else kernel.function.to_training(X)
 
 
 def with_kernel(
-    model: Any, X: Any, known: Any, gamma: float | str | None = None
+    model: BaseEstimator, X: MatrixLike, known: Any, gamma: float | str | None = None
 ) -> tuple[Any, Kernel]:
     """Return samples, of which some take part, and the kernel of an estimator; see `build`.
 
@@ -468,7 +470,7 @@ def with_kernel(
     return X, Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
-def settings_of(model: Any, store: Store | None) -> Settings:
+def settings_of(model: BaseEstimator, store: Store | None) -> Settings:
     """Return how the problems of an estimator are solved; see `build`."""
     free = has_free_intercept(model)
     bias = float(model.intercept_scaling) if model.fit_intercept and not free else 0.0

@@ -1,15 +1,18 @@
 """Cross-validation over C, gamma and epsilon, with a path over C in each fold."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 
-from skscreen.core.checks import check_weights
+from skscreen.core.checks import MatrixLike, check_weights
 from skscreen.core.memory import check_memory
 from skscreen.core.sklearn_private import InvalidParameterError, fit_context
 from skscreen.core.threads import at_most
@@ -75,7 +78,10 @@ class SearchOverC(BaseSVM):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+        groups: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Choose C and the other parameters of the grid, and learn from all samples with them.
 
         Parameters
@@ -97,11 +103,12 @@ class SearchOverC(BaseSVM):
         self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validated(self, X, y)
         division = divided_as(self, y_checked, sample_weight)
+        weights = None
         if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, checked.shape[0])
+            weights = check_weights(sample_weight, checked.shape[0])
         # Data frames cannot be indexed along both axes.
         X = checked if self.kernel == "precomputed" or callable(self.kernel) else X
-        X, y, splits = split(self.cv, X, y, y_checked, groups, classifier=is_classifier(self))
+        X, labels, splits = split(self.cv, X, y, y_checked, groups, classifier=is_classifier(self))
         search: Callable[..., Start | None]
         if self.certify is not None:
             search, tasks = (
@@ -117,13 +124,13 @@ class SearchOverC(BaseSVM):
             check_memory(8.0 * n_values * division.n_variables, what, "Use fewer values.")
             search, tasks = partial(self._search, grid), Tasks(self, len(splits), "fold")
         with tasks:
-            starts = search(X, y, splits, sample_weight, tasks)
+            starts = search(X, labels, splits, weights, tasks)
             if self.refit:
                 names = [name for name in ("gamma", "epsilon") if hasattr(self, f"{name}_")]
                 chosen = {name: getattr(self, f"{name}_") for name in names}
                 store = check_store(self.store)
-                problem = build(self, X, y, sample_weight, store, **chosen)
-                learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem, len(y)))
+                problem = build(self, X, labels, weights, store, **chosen)
+                learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem, len(labels)))
                 self.best_estimator_ = as_best(self, self._kind, C=self.C_, **chosen)
         return self
 
@@ -131,7 +138,7 @@ class SearchOverC(BaseSVM):
         check_refit(self)
         return super().__sklearn_is_fitted__()
 
-    def _grid(self, X, labels: Labels | Targets) -> dict[str, list]:
+    def _grid(self, X: MatrixLike, labels: Labels | Targets) -> dict[str, list]:
         """Return the values of each parameter, ascending, in the order of the axes of `scores_`."""
         grid: dict[str, list] = {}
         if (gammas := self._given_gammas(X, labels)) is not None:
@@ -141,7 +148,7 @@ class SearchOverC(BaseSVM):
             grid["epsilon"] = self.epsilons_.tolist()
         return {**grid, "C": self.Cs_.tolist()}
 
-    def _given_gammas(self, X, labels: Labels | Targets) -> list[float | str] | None:
+    def _given_gammas(self, X: MatrixLike, labels: Labels | Targets) -> list[float | str] | None:
         """Return the distinct values of gamma in ascending order, and set `gammas_`."""
         if self.gammas is None or self.kernel not in KERNELS_WITH_GAMMA:
             return None
@@ -154,7 +161,10 @@ class SearchOverC(BaseSVM):
         self.gammas_ = np.array([values[gamma] for gamma in order])
         return order
 
-    def _search(self, grid: dict, X, y, splits, sample_weight, tasks: Tasks) -> Start:
+    def _search(
+        self, grid: dict, X: MatrixLike, y: np.ndarray, splits: list,
+        sample_weight: np.ndarray | None, tasks: Tasks,
+    ) -> Start:  # fmt: skip
         """Score the grid; return the start of the first fold for the chosen values."""
         model = model_of_folds(self, self._kind)
         scorer, path = check_scoring(model, self.scoring), partial(_solve_fold, model, grid)
@@ -167,7 +177,10 @@ class SearchOverC(BaseSVM):
         warn_of_flaws(self, failed)
         return start
 
-    def _search_with_proof(self, eps: float, X, y, splits, sample_weight, tasks: Tasks) -> None:
+    def _search_with_proof(
+        self, eps: float, X: MatrixLike, y: np.ndarray, splits: list,
+        sample_weight: np.ndarray | None, tasks: Tasks,
+    ) -> None:  # fmt: skip
         """Choose C from the whole range of the grid, provably within `eps` of the best."""
         if self.gammas is not None and self.kernel in KERNELS_WITH_GAMMA:
             raise ValueError(
@@ -213,7 +226,7 @@ class SearchOverC(BaseSVM):
         warn_if_less(bounds.eps, eps, bounds.Cs.size >= _MAX_SOLVES)
 
 
-def _labels(y, weights) -> set:
+def _labels(y: np.ndarray, weights: np.ndarray | None) -> set:
     """Return the labels of samples with a positive weight."""
     return set(np.unique(y if weights is None else y[weights > 0.0]).tolist())
 

@@ -1,11 +1,13 @@
 """A fit in a store, with one file for all of its problems."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
+from skscreen.core.checks import Matrix
 from skscreen.fitting.store import Store
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
@@ -13,7 +15,7 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
 
-def is_worth_keeping(X: Any) -> bool:
+def is_worth_keeping(X: Matrix) -> bool:
     """Whether fits of these samples take longer than reading and writing a file."""
     return X.shape[0] > 150 or X.shape[0] * X.shape[1] > 2**15
 

@@ -8,6 +8,8 @@ intercept (0 for none), everything a solver asks of samples is in
 A `Gram` knows no labels: the problems of one-vs-rest share it.
 """
 
+from __future__ import annotations
+
 from functools import cached_property
 from math import fsum
 from typing import Any
@@ -180,13 +182,13 @@ class Gram:
             K = K if own is None else K - own[0][:, None] - own[1]
             out[:, : J.size] = factor * K
 
-    def compute(self, rows: Any, columns: Any) -> np.ndarray:
+    def compute(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return K between two sets of samples, in float64."""
         if self.kernel.name == "precomputed":
             # Slices have no product of indices.
-            some = isinstance(rows, slice)
-            K = self.X[rows, columns] if some else self.X[np.ix_(rows, columns)]
-            return np.asarray(K, np.float64)
+            if isinstance(rows, slice) or isinstance(columns, slice):
+                return np.asarray(self.X[rows, columns], np.float64)
+            return np.asarray(self.X[np.ix_(rows, columns)], np.float64)
         if self.kernel.name != "rbf":
             return self.kernel.between(self.X[rows], self.X[columns])
         D = self.distances(rows, columns)
@@ -197,7 +199,7 @@ class Gram:
         D[itself, place[rows][itself]] = 0.0
         return rbf_of_distances(D, self.kernel.gamma, D)
 
-    def distances(self, rows: Any, columns: Any) -> np.ndarray:
+    def distances(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the squared distances between two sets of samples, of an RBF kernel."""
         squares = self._squares[rows], self._squares[columns]
         return squared_distances(self.X[rows], self.X[columns], *squares, self._is_far)
@@ -275,7 +277,7 @@ class Places:
         self.diagonal, self.computed_error = gram.diagonal[rows], gram.computed_error
 
     @classmethod
-    def twice(cls, gram: Gram) -> "Places":
+    def twice(cls, gram: Gram) -> Places:
         """Return samples that stand twice."""
         return cls(gram, np.tile(np.arange(gram.n), 2))
 

@@ -1,17 +1,19 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen.core.checks import check_labels, check_weights
+from skscreen.core.checks import Matrix, MatrixLike, check_labels, check_weights
 from skscreen.core.sklearn_private import Interval, validate_params
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
@@ -89,8 +91,9 @@ class CertifiedC:
     prefer_skip_nested_validation=False,
 )
 def svc_certified_C(
-    X: Any, y: Any, X_val: Any, y_val: Any, C_range: Any, eps: float = 0.01, *,
-    sample_weight: Any = None, sample_weight_val: Any = None, diagonal_val: Any = None,
+    X: MatrixLike, y: ArrayLike, X_val: MatrixLike, y_val: ArrayLike, C_range: tuple[float, float],
+    eps: float = 0.01, *, sample_weight: ArrayLike | None = None,
+    sample_weight_val: ArrayLike | None = None, diagonal_val: ArrayLike | None = None,
     n_grid: int = 20, max_solves: int = 1000, loss: str = "hinge", kernel: str | Callable = "rbf",
     gamma: str | float = "scale", degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True,
     intercept: str = "penalised", intercept_scaling: float = 1.0, screening: bool | str = True,
@@ -202,8 +205,9 @@ def svc_certified_C(
     prefer_skip_nested_validation=False,
 )
 def svr_certified_C(
-    X: Any, y: Any, X_val: Any, y_val: Any, C_range: Any, eps: float = 0.01, *,
-    sample_weight: Any = None, sample_weight_val: Any = None, diagonal_val: Any = None,
+    X: MatrixLike, y: ArrayLike, X_val: MatrixLike, y_val: ArrayLike, C_range: tuple[float, float],
+    eps: float = 0.01, *, sample_weight: ArrayLike | None = None,
+    sample_weight_val: ArrayLike | None = None, diagonal_val: ArrayLike | None = None,
     n_grid: int = 20, max_solves: int = 1000, epsilon: float = 0.1,
     loss: str = "epsilon_insensitive", kernel: str | Callable = "rbf", gamma: str | float = "scale",
     degree: int = 3, coef0: float = 0.0, fit_intercept: bool = True, intercept: str = "penalised",
@@ -286,8 +290,9 @@ def svr_certified_C(
 
 
 def _chosen(
-    model: BaseSVM, training: tuple, validation: tuple, C_range, eps, n_grid, max_solves
-) -> CertifiedC:
+    model: BaseSVM, training: tuple, validation: tuple, C_range: tuple[float, float], eps, n_grid,
+    max_solves,
+) -> CertifiedC:  # fmt: skip
     """Search in a range with an estimator and return the choice."""
     began, (first, last) = time.perf_counter(), check_C_range(C_range)
     model._validate_params()
@@ -331,7 +336,7 @@ def warn_if_less(proved: float, eps: float, stopped: bool) -> None:
     )
 
 
-def check_C_range(C_range: Any) -> tuple[float, float]:
+def check_C_range(C_range: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of a range of C."""
     try:
         first, last = map(float, C_range)
@@ -373,7 +378,10 @@ class Training:
                 "folds."
             )
 
-    def fold(self, X_val: Any, y_val: Any, weights: Any = None, diagonal: Any = None) -> Fold:
+    def fold(
+        self, X_val: Matrix, y_val: np.ndarray, weights: np.ndarray | None = None,
+        diagonal: np.ndarray | None = None,
+    ) -> Fold:  # fmt: skip
         """Return the search's view of the training set with some validation samples."""
         data = self._problem.data
         diagonal = diagonal_of(data.kernel, X_val, diagonal)
@@ -407,7 +415,7 @@ class Training:
         known = solver()
         return ScoredPath(solver, *view(known.samples, known.dual, signs_val))
 
-    def _of_classes(self, view: View, y_val, weights) -> Fold:
+    def _of_classes(self, view: View, y_val: ArrayLike, weights) -> Fold:
         division = self._problem.division
         codes = _codes_of(y_val, division.labels.classes)
         # For two classes scores are compared with zero, for more with those of other classes.
@@ -427,7 +435,7 @@ class Training:
         return fitted(self.model, problem.data, solutions)
 
 
-def _codes_of(y_val, classes: np.ndarray) -> np.ndarray:
+def _codes_of(y_val: ArrayLike, classes: np.ndarray) -> np.ndarray:
     unknown = np.setdiff1d(y_val, classes)
     if unknown.size:
         raise ValueError(

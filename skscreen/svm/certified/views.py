@@ -1,14 +1,17 @@
 """Products of validation samples with training samples, for bounds on their scores."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from skscreen.core.checks import refuse_masked
+from skscreen.core.checks import Matrix, refuse_masked
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel, KernelFunction
@@ -29,7 +32,9 @@ View = Callable[
 ]
 
 
-def scored_view(model: BaseEstimator, data: TrainingSet, X_val: Any, diagonal: Any) -> View:
+def scored_view(
+    model: BaseEstimator, data: TrainingSet, X_val: Matrix, diagonal: np.ndarray | None
+) -> View:
     """Return the view of validation samples, or of their kernel values and diagonal (n_val,)."""
     bias, kernel = float(model.intercept_scaling) if model.fit_intercept else 0.0, data.kernel
     if kernel.name == "linear":
@@ -44,7 +49,7 @@ def scored_view(model: BaseEstimator, data: TrainingSet, X_val: Any, diagonal: A
     return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
 
 
-def diagonal_of(kernel: Kernel, X_val: Any, diagonal: Any) -> Any:
+def diagonal_of(kernel: Kernel, X_val: Matrix, diagonal: np.ndarray | None) -> Any:
     """Return K(x, x) of validation samples for a function, if it is one of two samples."""
     if kernel.function is None or diagonal is not None:
         return diagonal
@@ -58,7 +63,7 @@ def diagonal_of(kernel: Kernel, X_val: Any, diagonal: Any) -> Any:
     return np.diagonal(to_validation.matrix())
 
 
-def check_diagonal(diagonal: Any, n: int) -> np.ndarray:
+def check_diagonal(diagonal: ArrayLike, n: int) -> np.ndarray:
     """Return K(x, x) of validation samples as numbers."""
     refuse_masked(diagonal, "diagonal_val")
     known = check_array(
@@ -82,7 +87,7 @@ def _check_sizes(K: np.ndarray, diagonal: np.ndarray, training: np.ndarray) -> N
         )
 
 
-def _of_rows(X_val, bias: float) -> View:
+def _of_rows(X_val: Matrix, bias: float) -> View:
     validation = LinearSamples(X_val, np.ones(X_val.shape[0]), bias)
 
     def view(samples, dual, signs_val):
@@ -99,7 +104,7 @@ def _of_rows(X_val, bias: float) -> View:
     return view
 
 
-def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: float) -> View:
+def _of_kernel(kernel: Kernel, X, X_val: Matrix, bias: float, diagonal, cache_size: float) -> View:
     square, n = bias * bias, X.shape[0]
     if kernel.name == "precomputed":
         table = X_val

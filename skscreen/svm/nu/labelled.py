@@ -5,15 +5,19 @@ by rho it is the C-SVC at C = 1 / rho. Of a regression epsilon = (b_+ - b_-) / 2
 epsilon. Each has the relative gap of the problem at nu, see `svm.certificate`.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.svm import NuSVC, NuSVR
 
 from skscreen.core.certificate import Certificate
+from skscreen.core.checks import MatrixLike
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
@@ -51,9 +55,9 @@ class NuProblems:
     def __init__(
         self,
         model: BaseEstimator,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
         gamma: float | str | None = None,
         nu: float | None = None,
     ):

@@ -1,12 +1,16 @@
 """One-class support vector machines: a half-space or a sphere that keeps all but a few samples."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
@@ -178,7 +182,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from samples.
 
         Parameters
@@ -202,7 +206,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         warn_of(self, [held.solution])
         return with_solution(self, problem, held)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return how far inside samples are: f(x) - rho, or R^2 - |phi(x) - c|^2.
 
         Parameters
@@ -217,7 +221,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         """
         return self._decide(X)[0]
 
-    def _decide(self, X) -> tuple[np.ndarray, Any]:
+    def _decide(self, X: MatrixLike) -> tuple[np.ndarray, Any]:
         """Return the decision function, and samples as the kernel takes them."""
         check_is_fitted(self)
         X = asked(self, self._decision.kernel, X)
@@ -227,7 +231,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         own = own_values(self._decision.kernel, X, "shape='sphere'")
         return (2.0 * scores - own - self._square) + self.intercept_, X
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """Return f(x), or -|phi(x) - c|^2: the larger, the more usual.
 
         Parameters
@@ -241,7 +245,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return 1 for samples inside, and on the boundary, and -1 for those outside.
 
         Parameters
@@ -254,7 +258,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         """
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
-    def calibrate_offset(self, X: Any, rate: float) -> Self:
+    def calibrate_offset(self, X: MatrixLike, rate: float) -> Self:
         """Set the offset by held-out usual samples: a share `rate` of false alarms, on average.
 
         Parameters
@@ -298,7 +302,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         self._apart = self._apart[0], (found - low) / self._unit, (high - found) / self._unit
         return self
 
-    def _own_values(self, X: Any) -> np.ndarray:
+    def _own_values(self, X: MatrixLike) -> np.ndarray:
         return own_values(self._decision.kernel, asked(self, self._decision.kernel, X), "This")
 
     def _set_offset(self, offset: float) -> None:
@@ -306,7 +310,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         if self.shape == "sphere":
             self.radius_ = float(np.sqrt(max(-offset, 0.0)))
 
-    def certain(self, X: Any) -> np.ndarray:
+    def certain(self, X: MatrixLike) -> np.ndarray:
         """Return which samples every exact solution puts on the same side.
 
         By the duality gap no exact score is further from that of this solution than sqrt(gap K(x,
@@ -336,7 +340,9 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         outside = decision + width < -below * self._unit
         return inside | outside
 
-    def screened(self, X: Any, y: Any = None, sample_weight: Any = None) -> NuScreening:
+    def screened(
+        self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> NuScreening:
         """Return which training samples are outliers, or no support vectors, in any exact solution.
 
         Parameters
@@ -387,7 +393,9 @@ def fitted_at(
     return with_solution(clone_for(model, nu=held.solution.nu), problem, held)
 
 
-def screened_at(model: ScreenedOneClassSVM, nu: float, X: Any, sample_weight: Any) -> NuScreening:
+def screened_at(
+    model: ScreenedOneClassSVM, nu: float, X: MatrixLike, sample_weight: ArrayLike | None
+) -> NuScreening:
     """Return what a fitted estimator proves about the samples of its fit at a nu."""
     problem = OneClassProblem(model, X, sample_weight, getattr(model, "gamma_", None))
     rows = problem.data.labels.rows

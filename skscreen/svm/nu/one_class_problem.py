@@ -6,18 +6,21 @@ smallest sphere t_i is T K_ii / 2 for the sum T of dual variables, its centre c 
     v_i - rho = T / 2 (R^2 - |phi(x_i) - c|^2),   R^2 = |c|^2 - 2 rho / T.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.certificate import Certificate
-from skscreen.core.checks import check_samples, refuse_masked
+from skscreen.core.checks import Matrix, MatrixLike, check_samples, refuse_masked
 from skscreen.core.floats import EPS
 from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.intercept import best_intercepts
@@ -51,7 +54,7 @@ class OneSide:
 
     n_problems, shift = 1, 0.0
 
-    def __init__(self, n: int, sample_weight: Any):
+    def __init__(self, n: int, sample_weight: ArrayLike | None):
         self.labels = Unlabelled(*taking_part(n, sample_weight))
         self.everyone = np.arange(self.labels.rows.size)
 
@@ -97,8 +100,9 @@ class OneClassProblem:
     """The problem of an estimator and samples, with what solves it for one nu after the other."""
 
     def __init__(
-        self, model: BaseEstimator, X: Any, sample_weight: Any, gamma: float | str | None = None
-    ):
+        self, model: BaseEstimator, X: MatrixLike, sample_weight: ArrayLike | None,
+        gamma: float | str | None = None,
+    ):  # fmt: skip
         X = _validated(model, X)
         division = OneSide(num_samples(X), sample_weight)
         X, kernel = with_kernel(model, X, division.labels, gamma)
@@ -212,7 +216,7 @@ class OneClassProblem:
         return radius, region_of(dual, f, radius * norms)
 
 
-def _validated(model: BaseEstimator, X: Any) -> Any:
+def _validated(model: BaseEstimator, X: MatrixLike) -> Any:
     """Validate samples, of any kind for a function; sets the features."""
     refuse_masked(X, "X")
     if callable(model.kernel):
@@ -228,7 +232,7 @@ def _validated(model: BaseEstimator, X: Any) -> Any:
     return X
 
 
-def own_values(kernel: Kernel, X: Any, what: str) -> np.ndarray:
+def own_values(kernel: Kernel, X: Matrix, what: str) -> np.ndarray:
     """Return K(x, x) of samples, which a kernel matrix does not tell; `what` needs them."""
     if kernel.name == "precomputed":
         raise ValueError(

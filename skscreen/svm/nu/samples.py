@@ -1,11 +1,14 @@
 """Samples of problems at a nu, by their kernel values."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from skscreen.core.checks import Matrix
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne
@@ -22,7 +25,7 @@ def limit_of(model: BaseEstimator) -> int | None:
     return None if model.max_iter == -1 else model.max_iter
 
 
-def few_in_kernel(X: Any, kernel: Kernel) -> FewValues | None:
+def few_in_kernel(X: Matrix, kernel: Kernel) -> FewValues | None:
     """Return values of few samples for a compiled call, of a kernel that is surely definite."""
     if X.shape[0] > FEW_IN_PAIRS or sparse.issparse(X) or not kernel.is_definite:
         return None
@@ -31,7 +34,7 @@ def few_in_kernel(X: Any, kernel: Kernel) -> FewValues | None:
 
 
 def samples_in_kernel(
-    X: Any, kernel: Kernel, cache_size: float, twice: bool = False
+    X: Matrix, kernel: Kernel, cache_size: float, twice: bool = False
 ) -> KernelSamples:
     """Return samples, or all of them `twice`."""
     gram = Gram(X, kernel, cache_size=0.0)
@@ -68,7 +71,7 @@ def beta_of(signed: np.ndarray, division: Division, problem: int) -> np.ndarray:
     return np.concatenate([signed[j - 1, division.members[i]], signed[i, division.members[j]]])
 
 
-def near_zero(X: Any) -> tuple[Any, np.ndarray | float]:
+def near_zero(X: Matrix) -> tuple[Any, np.ndarray | float]:
     """Return rows for inner products with more digits, and what was taken off each."""
     X = X.astype(np.float64, copy=False)
     if sparse.issparse(X):

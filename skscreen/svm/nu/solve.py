@@ -7,6 +7,8 @@ In signed variables (`svm.dual`) all have the dual
 of one or two groups of samples. What the kinds differ in is in the file of each estimator.
 """
 
+from __future__ import annotations
+
 import time
 import warnings
 from collections.abc import Callable

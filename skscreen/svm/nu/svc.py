@@ -1,11 +1,15 @@
 """Classification at a nu: `NuSVC` as users know it, exact and with a certificate."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skscreen.core.certificate import HISTORY
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -164,7 +168,7 @@ class ScreenedNuSVC(BaseSVC):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from samples.
 
         Parameters
@@ -200,7 +204,9 @@ class ScreenedNuSVC(BaseSVC):
             self._sigmoids = sigmoids(fold, problems)
         return self
 
-    def screened(self, X: Any, y: Any, sample_weight: Any = None) -> NuScreening:
+    def screened(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> NuScreening:
         """Return which samples are no support vectors, or beyond the margin, in any exact solution.
 
         Parameters
@@ -223,10 +229,11 @@ class ScreenedNuSVC(BaseSVC):
 class _Fold(ScreenedNuSVC):
     """A fit of a part of the samples, at the largest nu that these have, if it is smaller."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from samples of two classes."""
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        shares = [weights[y == sign].sum() / weights.sum() for sign in np.unique(y)]
+        labels = np.asarray(y)
+        weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
+        shares = [weights[labels == sign].sum() / weights.sum() for sign in np.unique(labels)]
         self.set_params(nu=min(self.nu, 2.0 * min(shares)))
         return super().fit(X, y, sample_weight)
 
@@ -261,7 +268,9 @@ def fitted_at(model: ScreenedNuSVC, problems: NuProblems, found: Sequence[Solved
     return with_solutions(clone_for(model, nu=found[0].found.nu), problems, found)
 
 
-def screened_at(model: ScreenedNuSVC, nu: float, X: Any, y: Any, sample_weight: Any) -> NuScreening:
+def screened_at(
+    model: ScreenedNuSVC, nu: float, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> NuScreening:
     """Return what a fitted estimator proves about the samples of its fit at a nu."""
     problems = NuProblems(model, X, y, sample_weight, getattr(model, "gamma_", None))
     division, rows = problems.division, problems.division.labels.rows

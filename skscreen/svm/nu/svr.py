@@ -1,10 +1,14 @@
 """Regression at a nu: `NuSVR` as users know it, exact and with a certificate."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
@@ -127,7 +131,7 @@ class ScreenedNuSVR(BaseSVR):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from samples.
 
         Parameters
@@ -151,7 +155,9 @@ class ScreenedNuSVR(BaseSVR):
         warn_of(self, [found.shown])
         return with_solution(self, problems, found)
 
-    def screened(self, X: Any, y: Any, sample_weight: Any = None) -> NuScreening:
+    def screened(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> NuScreening:
         """Return which samples are inside of the tube, or beyond it, in any exact solution.
 
         Parameters
@@ -182,7 +188,9 @@ def fitted_at(model: ScreenedNuSVR, problems: NuProblems, found: Sequence[Solved
     return with_solution(clone_for(model, nu=found[0].found.nu), problems, found[0])
 
 
-def screened_at(model: ScreenedNuSVR, nu: float, X: Any, y: Any, sample_weight: Any) -> NuScreening:
+def screened_at(
+    model: ScreenedNuSVR, nu: float, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> NuScreening:
     """Return what a fitted estimator proves about the samples of its fit at a nu."""
     problems = NuProblems(model, X, y, sample_weight, getattr(model, "gamma_", None))
     rows = problems.labels.rows

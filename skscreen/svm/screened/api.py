@@ -55,12 +55,12 @@ def screen_samples(
     gamma: str | float | None = None,
     degree: int | None = None,
     coef0: float | None = None,
-    intercept: Any = None,
+    intercept: str | None = None,
     intercept_scaling: float | None = None,
     tests: str = "intersection",
-    loss: Any = None,
+    loss: str | None = None,
     class_weight: Mapping | str | None = None,
-    multi_class: Any = None,
+    multi_class: str | None = None,
     sample_weight: ArrayLike | None = None,
     cache_size: float = 1000,
 ) -> SampleScreening | NuScreening:
@@ -224,7 +224,7 @@ def screen_samples(
 
 
 def screened_at_nu(
-    reference: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, nu: Any
+    reference: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, nu: float | None
 ) -> NuScreening:
     """Return what a fitted machine proves about the problem at a nu."""
     nu = float(reference.nu if nu is None else nu)

@@ -1,12 +1,16 @@
 """Decisions on the samples of a problem, from what is known of its solution or of another one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from skscreen.core.checks import Matrix, MatrixLike
 from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.multiclass import Division, OneVsRest
 from skscreen.svm.certificate import Samples
@@ -42,17 +46,17 @@ def check_decides(model: BaseEstimator) -> None:
 
 
 def screened_by(
-    model: BaseEstimator, X: Any, y: Any, sample_weight: Any
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[SampleScreening, Any]:
     """Return what a fitted classifier proves of samples, and why these may not be those of its fit.
 
     That is None where they may be.
     """
     check_decides(model)
-    X, y = validated(model, X, y, reset=False)
-    division = divided_as(model, y, sample_weight)
+    X, labels = validated(model, X, y, reset=False)
+    division = divided_as(model, labels, sample_weight)
     X, kernel = with_kernel(model, X, division.labels, getattr(model, "gamma_", None))
-    known = Fitted(model, len(y))
+    known = Fitted(model, len(labels))
     return screened_at(model, TrainingSet(X, division, kernel), known, "gap")
 
 
@@ -69,7 +73,7 @@ def screened_at(
     return found, _misfit(known, data.X, max(lacks))
 
 
-def _misfit(known: Fitted | GivenDuals | GivenWeights, X: Any, lack: float) -> str | None:
+def _misfit(known: Fitted | GivenDuals | GivenWeights, X: Matrix, lack: float) -> str | None:
     """Return why a reference is none of X; what it decides is right, but it decides little."""
     # Of numbers alone nobody knows which samples they are of.
     row = known.other_row(X) if isinstance(known, Fitted) else None

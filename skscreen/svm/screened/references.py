@@ -1,5 +1,7 @@
 """What a reference is known by: dual variables or weights, of a fitted estimator or given."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.checks import Matrix
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import LARGEST
@@ -84,7 +87,7 @@ class Fitted:
         coefs, intercepts = _dense(self._model.coef_), np.ravel(self._model.intercept_)
         return Weights(C, weights_of(coefs, intercepts, problem, division, samples))
 
-    def other_row(self, X: Any) -> int | None:
+    def other_row(self, X: Matrix) -> int | None:
         """Return a row of X that is not the support vector which it was, or None."""
         vectors = getattr(self._model, "support_vectors_", None)
         # Models of precomputed and callable kernels keep none.

@@ -7,6 +7,8 @@ system leaves the box, or a score is on the wrong side, the sets are corrected a
 is solved (a primal-dual active set method).
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -5,13 +5,16 @@ vectors, by and large. Pairs of samples move (SMO) until the free ones, those be
 are known; Newton's method gives these their last digits. It stops on the certified gap.
 """
 
+from __future__ import annotations
+
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from skscreen._compiled import svm as loops
+from skscreen.core.checks import Matrix
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.gram import Gram
@@ -41,7 +44,7 @@ class FewValues(NamedTuple):
     relative: float
     square_bias: float
 
-    def take(self, rows: np.ndarray) -> "FewValues":
+    def take(self, rows: np.ndarray) -> FewValues:
         """Return the values between some of the samples."""
         X = self.X[np.ix_(rows, rows)] if self.kind == GIVEN else self.X[rows]
         return self._replace(X=X, sizes=self.sizes[rows])
@@ -63,7 +66,9 @@ class FewFound(NamedTuple):
     errors: np.ndarray
 
 
-def few_values(X: Any, kernel: Kernel, bias: float, free: bool, whole: bool = False) -> FewValues:
+def few_values(
+    X: Matrix, kernel: Kernel, bias: float, free: bool, whole: bool = False
+) -> FewValues:
     """Return kernel values of few samples, computed as they are needed or all of them at once."""
     known = not whole and not sparse.issparse(X) and kernel.is_definite
     if known and kernel.name == "rbf":
@@ -108,7 +113,9 @@ def _of_products(X: np.ndarray, kernel: Kernel, bias: float) -> FewValues:
     return FewValues(X, POWERS, int(degree), gamma, coef0, 1.0, sizes, relative, bias**2)
 
 
-def class_values(kernel: Kernel, X: Any, free: bool) -> tuple[np.ndarray, np.ndarray, float, float]:
+def class_values(
+    kernel: Kernel, X: Matrix, free: bool
+) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Return kernel values, sizes (n,), errors over products of sizes, and the rest.
 
     The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
