@@ -69,3 +69,16 @@ def test_constructors_set_each_parameter(name):
 def test_words_that_are_no_parameter_are_pythons_own_error(name):
     with pytest.raises(TypeError, match="argument"):
         PUBLIC[name](no_such_word=1)
+
+
+# Sparse tensors of packages that are not imported, and results that are known by their attributes.
+OF_ANY_KIND = {"tensor", "result"}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_parameters_have_types(name):
+    for function in functions(PUBLIC[name]):
+        for parameter in inspect.signature(function).parameters.values():
+            kind = parameter.annotation
+            if "Any" in (kind, getattr(kind, "__name__", "")):
+                assert parameter.name in OF_ANY_KIND, function

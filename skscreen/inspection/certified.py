@@ -1,5 +1,7 @@
 """Figure of a certified choice of C."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Figure of a test of the dimension of an embedding."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 

@@ -82,8 +82,8 @@ class EmbeddingDisplay(Display):
     def from_estimator(
         cls, estimator: BaseEstimator, *, images: str | PathLike | Sequence | None = None,
         names: str | Sequence[str] | None = "fit", classes: ArrayLike | None = None,
-        reference: ArrayLike | None = None, reference_name: str = "reference", regions: Any = None,
-        level: float = 0.95, ax: Axes | None = None,
+        reference: ArrayLike | None = None, reference_name: str = "reference",
+        regions: object = None, level: float = 0.95, ax: Axes | None = None,
     ) -> Self:  # fmt: skip
         """Draw the embedding of a fitted estimator.
 
@@ -301,7 +301,7 @@ def _turned(layers: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return scale * centred @ rotation + middle
 
 
-def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.ndarray:
+def _checked_regions(regions: object, shape: tuple[int, int], level: float) -> np.ndarray:
     """Return other places of the objects as an array."""
     check_scalar(level, "level", Real, min_val=0.0, max_val=1.0, include_boundaries="neither")
     # A scale has values, not points.

@@ -5,6 +5,8 @@ nothing but the source is asked for, the method is inherited, and the display de
 `read_SOURCE(source)`, which returns it undrawn.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 

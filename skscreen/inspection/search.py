@@ -1,5 +1,7 @@
 """Figure of a search over one parameter or two."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real

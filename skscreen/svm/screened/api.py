@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -49,7 +49,7 @@ def screen_samples(
     y: ArrayLike,
     C: float | None = None,
     *,
-    reference: Any,
+    reference: BaseEstimator | ArrayLike | Sequence,
     nu: float | None = None,
     kernel: str | Callable | None = None,
     gamma: str | float | None = None,
