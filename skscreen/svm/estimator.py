@@ -32,7 +32,7 @@ from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.roads import Plan
 from skscreen.svm.scores import (
-    Decision,
+    DecisionRule,
     decisive_scores,
     known_scores,
     origin_of,
@@ -95,7 +95,7 @@ class BaseSVM(CallbackSupportMixin, QuickParameters):
     n_jobs: int | None = None
 
     # What a fit learns; see the estimators.
-    _decision: Decision
+    _decision: DecisionRule
     coef_: Any
     dual_coef_: Any
     intercept_: np.ndarray
@@ -346,12 +346,12 @@ def set_learned(
         learned["support_vectors_"] = (
             np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
         )
-    how = Decision(kernel)
+    how = DecisionRule(kernel)
     if not isinstance(division, OneVsRest | OneVsOne):
         learned["kernel_shift_"] = learned["kernel_shift_"][0]
     else:
         pairs, present = isinstance(division, OneVsOne), division.labels.present
-        how = Decision(kernel, pairs, present, *_sizes(data, solutions, learned))
+        how = DecisionRule(kernel, pairs, present, *_sizes(data, solutions, learned))
         learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
         learned["_by_pairs"] = model.multi_class == "ovo"
     learned["_decision"] = how
@@ -392,7 +392,7 @@ def _certificates_of_pairs(found: PairSolutions) -> dict:
 def _sizes(
     data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions, learned: dict
 ) -> tuple[np.ndarray, float]:
-    """Return `sums` and `longest` of a `Decision`."""
+    """Return `sums` and `longest` of a `DecisionRule`."""
     kernel, division = data.kernel, data.division
     X, rows = data.X, division.labels.rows
     vectors = learned.get("support_vectors_")

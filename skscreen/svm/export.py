@@ -17,7 +17,7 @@ from skscreen.svm.estimator import BaseSVM
 from skscreen.svm.nu.one_class import ScreenedOneClassSVM
 from skscreen.svm.nu.svc import ScreenedNuSVC
 from skscreen.svm.nu.svr import ScreenedNuSVR
-from skscreen.svm.scores import Decision
+from skscreen.svm.scores import DecisionRule
 
 _NONE = np.empty(0)
 
@@ -126,7 +126,7 @@ def _by_weights(model: BaseEstimator) -> LinearSVC | LinearSVR:
     return _with(out, model, learned | {"intercept_": intercept, "n_iter_": model.n_iter_})
 
 
-def _by_samples(model: BaseEstimator, how: Decision) -> Any:
+def _by_samples(model: BaseEstimator, how: DecisionRule) -> Any:
     """Return a machine as support vectors and their coefficients."""
     out = _kind(model)(
         kernel=model.kernel, degree=model.degree, coef0=model.coef0, tol=model.tol,
@@ -209,7 +209,7 @@ def _probabilities(sigmoids: np.ndarray, two_classes: bool) -> dict:
     return {"_probA": A, "_probB": -B if two_classes else B, "_effective_probability": True}
 
 
-def _one_vs_rest(model: BaseEstimator, how: Decision) -> OneVsRestClassifier:
+def _one_vs_rest(model: BaseEstimator, how: DecisionRule) -> OneVsRestClassifier:
     """Return one machine for each class against the rest."""
     parts, dense, vectors = [], model.dual_coef_, model.support_vectors_
     dense = np.asarray(dense.toarray() if sparse.issparse(dense) else dense)
@@ -231,7 +231,7 @@ def _one_vs_rest(model: BaseEstimator, how: Decision) -> OneVsRestClassifier:
             class_weight=None,
             _sigmoids=None if sigmoids is None else sigmoids[[k]],
         )  # fmt: skip
-        parts.append(_by_samples(part, Decision(how.kernel, present=np.arange(2))))
+        parts.append(_by_samples(part, DecisionRule(how.kernel, present=np.arange(2))))
     binary = LabelBinarizer(sparse_output=True)
     classes = model.classes_[how.present]
     out = OneVsRestClassifier(parts[0])

@@ -18,7 +18,7 @@ from skscreen.core.sklearn_private import sigmoid_calibration
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
 from skscreen.svm.problem import SVMProblem
-from skscreen.svm.scores import Decision, settled_scores
+from skscreen.svm.scores import DecisionRule, settled_scores
 
 
 class ProbabilitiesMixin:
@@ -27,7 +27,7 @@ class ProbabilitiesMixin:
     probability: bool | str
     classes_: np.ndarray
     # What a fit has learned, see `BaseSVC`; A and B of `sigmoids`.
-    _decision: Decision
+    _decision: DecisionRule
     _sigmoids: np.ndarray | None = None
 
     def _has_probabilities(self) -> bool:

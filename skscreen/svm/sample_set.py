@@ -27,7 +27,7 @@ from skscreen.svm.path_solver import SamplePathSolver, Solve
 from skscreen.svm.roads import Fit, Road, road
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
-from skscreen.svm.solvers.linear.solve import is_narrow, solve_linear
+from skscreen.svm.solvers.linear.solve import begins_with_newton, solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.uncertified import GuardedSolver, UncertifiedSolver
 
@@ -166,7 +166,7 @@ class SampleSet:
         samples = self._linear_samples
         return start_together(
             self._sparse_rows, samples.bias, samples.norms, classes, dual.shifts, tol,
-            few=is_narrow(samples, dual), seed=self.settings.random_state,
+            few=begins_with_newton(samples, dual), seed=self.settings.random_state,
         )  # fmt: skip
 
     def prepare(self) -> None:

@@ -24,7 +24,7 @@ _NO_LENGTHS = np.empty(0)
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionRule:
     """How the scores of a fitted machine decide: what its public attributes do not tell."""
 
     kernel: Kernel
@@ -37,12 +37,12 @@ class Decision:
     known: tuple[Any, np.ndarray] | None = None
 
 
-def known_scores(how: Decision, X: Matrix) -> np.ndarray | None:
+def known_scores(how: DecisionRule, X: Matrix) -> np.ndarray | None:
     """Return the scores of samples that a search has asked about before, if these are they."""
     return how.known[1] if how.known is not None and X is how.known[0] else None
 
 
-def raw_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
+def raw_scores(model: BaseEstimator, how: DecisionRule, X: Matrix) -> np.ndarray:
     """Return the scores of all problems, one column each, of samples from `asked`."""
     if how.kernel.name == "linear":
         return _linear_scores(model, X)
@@ -56,7 +56,7 @@ def raw_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
     return out
 
 
-def settled_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
+def settled_scores(model: BaseEstimator, how: DecisionRule, X: Matrix) -> np.ndarray:
     """Return the scores of a classifier; equal up to rounding means equal."""
     scores = known_scores(how, X)
     # Of the samples themselves only lengths are needed.
@@ -70,17 +70,17 @@ def settled_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray
     return _settled(model, how, X, scores)
 
 
-def winners(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
+def winners(model: BaseEstimator, how: DecisionRule, X: Matrix) -> np.ndarray:
     """Return the places of the classes with the most votes of pairs."""
     return _of_pairs(model, how, X, loops.pair_winners, np.int64, ())
 
 
-def votes(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
+def votes(model: BaseEstimator, how: DecisionRule, X: Matrix) -> np.ndarray:
     """Return votes (n, n_classes), and less than half a vote for the sum of scores, as `SVC`."""
     return _of_pairs(model, how, X, loops.pair_votes, np.float64, (how.present.size,))
 
 
-def decisive_scores(model: BaseEstimator, how: Decision, X: Matrix) -> np.ndarray:
+def decisive_scores(model: BaseEstimator, how: DecisionRule, X: Matrix) -> np.ndarray:
     """Return the scores of two classes, precise enough for their signs."""
     if known_scores(how, X) is not None or not how.kernel.may_be_in_tiles:
         return settled_scores(model, how, X)[:, 0]
@@ -106,7 +106,7 @@ def pair_scores(sums: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
 
 def over_pairs(
     model: BaseEstimator,
-    how: Decision,
+    how: DecisionRule,
     X: Matrix,
     scores: np.ndarray | None,
     write: Callable,
@@ -124,7 +124,7 @@ def over_pairs(
     return out
 
 
-def _settled(model: BaseEstimator, how: Decision, X: Matrix, scores: np.ndarray) -> np.ndarray:
+def _settled(model: BaseEstimator, how: DecisionRule, X: Matrix, scores: np.ndarray) -> np.ndarray:
     """Return the scores of problems, those equal that rounding errors alone may tell apart."""
     scores = np.ascontiguousarray(scores)
     if loops.near_ties(scores):
@@ -133,7 +133,7 @@ def _settled(model: BaseEstimator, how: Decision, X: Matrix, scores: np.ndarray)
 
 
 def _of_pairs(
-    model: BaseEstimator, how: Decision, X: Matrix, write: Callable, dtype: type, shape: tuple
+    model: BaseEstimator, how: DecisionRule, X: Matrix, write: Callable, dtype: type, shape: tuple
 ) -> np.ndarray:
     """Return what is written from the scores of pairs, of samples that are not validated."""
     scores = known_scores(how, X)
@@ -142,7 +142,7 @@ def _of_pairs(
     return over_pairs(model, how, X, scores, write, np.empty((n_samples(X), *shape), dtype))
 
 
-def _noise(model: BaseEstimator, how: Decision, X: Matrix, part: slice) -> tuple:
+def _noise(model: BaseEstimator, how: DecisionRule, X: Matrix, part: slice) -> tuple:
     """Return what rounding errors of the scores of some samples are estimated from.
 
     |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An intercept
@@ -173,7 +173,9 @@ def _linear_scores(model: BaseEstimator, X: Matrix) -> np.ndarray:
     return out
 
 
-def _pair_scores(model: BaseEstimator, how: Decision, X: Matrix) -> Iterator[tuple[slice, tuple]]:
+def _pair_scores(
+    model: BaseEstimator, how: DecisionRule, X: Matrix
+) -> Iterator[tuple[slice, tuple]]:
     """Yield parts of the samples, and their scores of pairs as the compiled loops take them."""
     n_classes, intercepts = how.present.size, model.intercept_
     if how.kernel.name == "linear":
@@ -188,7 +190,7 @@ def _pair_scores(model: BaseEstimator, how: Decision, X: Matrix) -> Iterator[tup
 
 
 def _sums_by_class(
-    model: BaseEstimator, how: Decision, X: Matrix, coefs, ends
+    model: BaseEstimator, how: DecisionRule, X: Matrix, coefs, ends
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield parts of the samples, and the sums over support vectors of a class, for each class."""
     kernel, n_classes = how.kernel, ends.size
@@ -219,7 +221,7 @@ def _classes(ends: np.ndarray) -> Iterator[slice]:
 
 
 def _computed_values(
-    model: BaseEstimator, how: Decision, X: Matrix, width: int
+    model: BaseEstimator, how: DecisionRule, X: Matrix, width: int
 ) -> Iterator[tuple[slice, np.ndarray | None]]:
     """Yield parts of the samples, and kernel values of support vectors; None for many."""
     vectors = model.support_vectors_
@@ -230,7 +232,7 @@ def _computed_values(
 
 
 def _values_of_support(
-    model: BaseEstimator, how: Decision, X: Matrix, width: int = 1
+    model: BaseEstimator, how: DecisionRule, X: Matrix, width: int = 1
 ) -> Iterator[tuple[slice, Any]]:
     """Yield parts of the samples, and known kernel values, or those of a function."""
     function, support = how.kernel.function, model.support_

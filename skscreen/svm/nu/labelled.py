@@ -37,7 +37,7 @@ _HULLS_MEET = (
 
 
 @dataclass(frozen=True)
-class Solved:
+class NuFit:
     """The solution of a problem as its solver has it, and as users see it."""
 
     found: NuSolution
@@ -156,7 +156,7 @@ class NuProblems:
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
         self._part = None
 
-    def solve(self, problem: int, nu: float, tol: float) -> Solved:
+    def solve(self, problem: int, nu: float, tol: float) -> NuFit:
         """Solve a problem for one nu."""
         if not self.twice:
             self._check_nu(nu)
@@ -171,7 +171,7 @@ class NuProblems:
             return self._by_libsvm(problem, nu)
         return self._of_regression(found) if self.twice else self._of_classes(problem, found)
 
-    def _of_classes(self, problem: int, found: NuSolution) -> Solved:
+    def _of_classes(self, problem: int, found: NuSolution) -> NuFit:
         """Return a solution as that of the C-SVC which it is."""
         above, below = found.b
         rho, b = 0.5 * (below - above), 0.5 * (above + below)
@@ -186,7 +186,7 @@ class NuProblems:
             found, beta=scale * found.beta, scores=np.empty(0), b=scale * b,
             w=None if w is None else scale * w, C=scale, certificate=certificate,
         )  # fmt: skip
-        return Solved(found, shown, C=scale)
+        return NuFit(found, shown, C=scale)
 
     def _positive(self, problem: int, found: NuSolution, b: float) -> tuple[float, Certificate]:
         """Return |w|^2 / (nu S) as rho, which is no more than the best one, and the gap there."""
@@ -199,13 +199,13 @@ class NuProblems:
         primal = 0.5 * square + lost
         return rho, Certificate(primal, primal - gap, gap)
 
-    def _of_regression(self, found: NuSolution) -> Solved:
+    def _of_regression(self, found: NuSolution) -> NuFit:
         above, below = found.b
         epsilon, b = 0.5 * (above - below), 0.5 * (above + below)
         signed = found.beta.reshape(2, -1).sum(axis=0)
         w, b = self._weights_of_features(0, signed, b)
         shown = replace(found, scores=np.empty(0), w=w, b=b + self.division.shift)
-        return Solved(found, shown, epsilon=max(float(epsilon), 0.0))
+        return NuFit(found, shown, epsilon=max(float(epsilon), 0.0))
 
     def _weights_of_features(self, problem: int, signed: np.ndarray, b: float) -> tuple:
         """Return weights of features, of the linear kernel, and the intercept of rows as given."""
@@ -215,7 +215,7 @@ class NuProblems:
         w = X[self.division.rows(problem)].T @ signed
         return w, float(b - np.sum(origin * w))
 
-    def _by_libsvm(self, problem: int, nu: float) -> Solved:
+    def _by_libsvm(self, problem: int, nu: float) -> NuFit:
         """Return LIBSVM's point for a kernel that is not positive semi-definite."""
         rows, kernel = self.division.rows(problem), self.data.kernel
         X = of_rows(self._part, rows, kernel.name == "precomputed")
@@ -225,9 +225,9 @@ class NuProblems:
             C, y = float(self.model.C), self.division.labels.values
             found = by_libsvm(NuSVR, K, y, weights, limit, nu=nu, C=C)
             both = np.concatenate([np.maximum(found.beta, 0.0), np.minimum(found.beta, 0.0)])
-            return Solved(found, replace(found, beta=both))
+            return NuFit(found, replace(found, beta=both))
         y = self.division.signs(problem)
         found = by_libsvm(NuSVC, K, y, weights, limit, nu=nu)
         # A dual variable at its bound is s_i / rho.
         C = float(np.max(found.alpha / weights))
-        return Solved(found, replace(found, C=C), C=C)
+        return NuFit(found, replace(found, C=C), C=C)

@@ -20,7 +20,7 @@ from skscreen.svm.nu.estimator import OF_NU, warn_of
 from skscreen.svm.nu.one_class_problem import Held, OneClassProblem, own_values
 from skscreen.svm.nu.samples import known_duals
 from skscreen.svm.problem import asked
-from skscreen.svm.scores import Decision, raw_scores
+from skscreen.svm.scores import DecisionRule, raw_scores
 
 # Scores closer together than this share of them are not told apart.
 _TOLERANCE = 1e-9
@@ -158,7 +158,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
 
     # What a `BaseSVM` asks for.
     fit_intercept, intercept, multi_class = True, "free", "one class"
-    _decision: Decision
+    _decision: DecisionRule
     # |c|^2 of a sphere; the unit of a score; how far exact scores and offsets are, see `Held`.
     _square: float
     _unit: float

@@ -17,7 +17,7 @@ from skscreen.fitting.path import clone_for, forget
 from skscreen.svm.estimator import BaseSVC, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
-from skscreen.svm.nu.labelled import NuProblems, Solved
+from skscreen.svm.nu.labelled import NuFit, NuProblems
 from skscreen.svm.nu.samples import beta_of, known_duals
 from skscreen.svm.parameters import OF_CLASSES
 from skscreen.svm.probabilities import sigmoids, warn_of_probability
@@ -239,7 +239,7 @@ class _Fold(ScreenedNuSVC):
 
 
 def with_solutions(
-    model: ScreenedNuSVC, problems: NuProblems, found: Sequence[Solved]
+    model: ScreenedNuSVC, problems: NuProblems, found: Sequence[NuFit]
 ) -> ScreenedNuSVC:
     """Set what an estimator learns from solutions; return it."""
     shown, one = [each.shown for each in found], len(found) == 1
@@ -263,7 +263,7 @@ def _history(parts: list[np.ndarray]) -> np.ndarray:
     return out
 
 
-def fitted_at(model: ScreenedNuSVC, problems: NuProblems, found: Sequence[Solved]) -> ScreenedNuSVC:
+def fitted_at(model: ScreenedNuSVC, problems: NuProblems, found: Sequence[NuFit]) -> ScreenedNuSVC:
     """Return a new estimator of one of several solutions."""
     return with_solutions(clone_for(model, nu=found[0].found.nu), problems, found)
 

@@ -15,7 +15,7 @@ from skscreen.fitting.path import clone_for, forget
 from skscreen.svm.estimator import BaseSVR, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
-from skscreen.svm.nu.labelled import NuProblems, Solved
+from skscreen.svm.nu.labelled import NuFit, NuProblems
 from skscreen.svm.nu.samples import known_duals
 from skscreen.svm.parameters import POSITIVE
 
@@ -177,13 +177,13 @@ class ScreenedNuSVR(BaseSVR):
         return screened_at(self, float(self.nu), X, y, sample_weight)
 
 
-def with_solution(model: ScreenedNuSVR, problems: NuProblems, found: Solved) -> ScreenedNuSVR:
+def with_solution(model: ScreenedNuSVR, problems: NuProblems, found: NuFit) -> ScreenedNuSVR:
     """Set what an estimator learns from a solution; return it."""
     more = {"epsilon_": found.epsilon, "history_": found.found.history_rows}
     return set_learned(model, problems.data, [found.shown], **more)
 
 
-def fitted_at(model: ScreenedNuSVR, problems: NuProblems, found: Sequence[Solved]) -> ScreenedNuSVR:
+def fitted_at(model: ScreenedNuSVR, problems: NuProblems, found: Sequence[NuFit]) -> ScreenedNuSVR:
     """Return a new estimator of one of several solutions."""
     return with_solution(clone_for(model, nu=found[0].found.nu), problems, found[0])
 

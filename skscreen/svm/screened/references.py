@@ -85,7 +85,7 @@ class Fitted:
             beta[signs * beta < 0.0] = 0.0
             return Duals(C if np.isfinite(C) else None, beta)
         coefs, intercepts = _dense(self._model.coef_), np.ravel(self._model.intercept_)
-        return Weights(C, weights_of(coefs, intercepts, problem, division, samples))
+        return Weights(C, weights_from(coefs, intercepts, problem, division, samples))
 
     def other_row(self, X: Matrix) -> int | None:
         """Return a row of X that is not the support vector which it was, or None."""
@@ -146,11 +146,11 @@ class GivenWeights:
 
     def known(self, problem: int, division: Division, samples: Samples) -> Weights:
         """Return what is known of a problem."""
-        found = weights_of(self._coefs, self._intercepts, problem, division, samples)
+        found = weights_from(self._coefs, self._intercepts, problem, division, samples)
         return Weights(None, found)
 
 
-def weights_of(
+def weights_from(
     coefs: np.ndarray, intercepts: np.ndarray, problem: int, division: Division, samples: Samples
 ) -> np.ndarray:
     """Return the weights of a problem, that of a penalised intercept last.

@@ -84,7 +84,7 @@ def solve_linear(
     return state.solution(tol, time.perf_counter() - began)
 
 
-def is_narrow(samples: LinearSamples, dual: Dual) -> bool:
+def begins_with_newton(samples: LinearSamples, dual: Dual) -> bool:
     """Whether "auto" starts with the second-order method."""
     return _is_faster_from_nothing(SampleState(samples, dual))
 
