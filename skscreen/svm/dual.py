@@ -37,16 +37,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skscreen._compiled import svm as loops
-from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.samples.intercept import (
-    balancing_intercept,
-    best_intercept_end,
-    bounds_with_intercept,
-)
+from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.losses import SampleLosses
-
-# No score closer to a target than this, relative to max(1, |target|), is decided.
-_TOLERANCE = 1e-9
 
 # Squared length of w, over that of a sum of vectors of one direction, from which on w is 0.
 _VANISHED = 1e-12
@@ -54,10 +46,11 @@ _VANISHED = 1e-12
 # Lowest and highest score of each sample.
 Extremes = tuple[np.ndarray, np.ndarray]
 
-# Of a single group with a free intercept; slopes without errors.
+# Of a single group with a free intercept; slopes without errors; no decisions.
 _ZERO = np.zeros(1)
 _ONE_GROUP = np.empty(0, np.int8)
 _EXACT = np.empty(0)
+_NOTHING = np.empty(0, np.int8)
 
 
 class VanishedError(ValueError):
@@ -269,24 +262,15 @@ class Dual(NamedTuple):
         """Return the b of all samples that minimises the primal: a quantile of kinks, or a root."""
         if not self.free:
             return 0.0
-        return 0.5 * sum(self._end_of_intercepts(self.target - f, side) for side in (-1.0, 1.0))
-
-    def _end_of_intercepts(self, kinks: np.ndarray, side: float) -> float:
-        """Return the lower or upper end of the interval of best intercepts for some kinks."""
-        if kinks.size and self.smooth:
-            exists = self.low < self.high
-            parts = kinks[exists], 1.0 / self.shifts[exists], self.signs[exists]
-            return balancing_intercept(*parts, -side) if exists.any() else 0.0
-        level = float(self.high.sum() - self.sums[0])
-        return best_intercept_end(kinks, self.width, level, side)
+        return loops.best_intercept(self, self.target - f)
 
     # --- Decisions ---
 
     def scores_between(self, extremes: Extremes) -> Extremes:
         """Return bounds on scores, with every best intercept, by those on all <x_i, w*>."""
-        if not self.free:
-            return extremes
-        return bounds_with_intercept(*extremes, self.target, self._end_of_intercepts)
+        least, most = np.empty((2, self.target.size))
+        loops.scores_between(self, *extremes, least, most)
+        return least, most
 
     def codes(
         self, lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None
@@ -295,14 +279,9 @@ class Dual(NamedTuple):
 
         Earlier decisions `codes` stay as they are.
         """
-        slack = _TOLERANCE * np.maximum(np.abs(self.target), 1.0)
-        beyond, short = lower > self.target + slack, upper < self.target - slack
-        rises = self.low == 0.0
-        found = np.full(lower.size, UNDECIDED, dtype=np.int8)
-        if not self.smooth:
-            found[np.where(rises, short, beyond)] = LINEAR
-        found[np.where(rises, beyond, short)] = ZERO
-        return found if codes is None else np.where(codes == UNDECIDED, found, codes)
+        found = np.empty(self.target.size, np.int8)
+        loops.codes_between(self, lower, upper, _NOTHING if codes is None else codes, found)
+        return found
 
     def decided(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <x_i, w*>, see `codes`."""

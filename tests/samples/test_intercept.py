@@ -16,9 +16,7 @@ from svm_reference import free_gap, free_optimum
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.intercept import (
     balanced_target,
-    best_intercept_end,
     best_intercepts,
-    bounds_with_intercept,
 )
 from skscreen.samples.losses import hinge
 from skscreen.svm.dual import Dual
@@ -62,20 +60,17 @@ def test_best_intercepts_are_found(problem):
 @given(hinges(), st.integers(0, 2**32 - 1))
 def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     margins, caps, y = problem
-    rng, level = np.random.default_rng(seed), caps[y > 0.0].sum()
+    rng = np.random.default_rng(seed)
     widths = rng.exponential(size=(2, y.size)) * rng.choice([0.0, 0.1, 1.0, 5.0])
 
-    def end(kinks, side):
-        return best_intercept_end(kinks, caps, level, side)
-
-    f = y * margins
-    lower, upper = bounds_with_intercept(f - widths[0], f + widths[1], y, end)
+    dual, f = Dual.of(hinge(caps), y, True), y * margins
+    lower, upper = dual.scores_between((f - widths[0], f + widths[1]))
     for b in by_trying_all(margins, caps, y):
         assert np.all(lower <= f + b + 1e-12)
         assert np.all(upper >= f + b - 1e-12)
     # Another intercept in the scores is no other problem.
     shift = rng.normal()
-    moved = bounds_with_intercept(f - widths[0] + shift, f + widths[1] + shift, y, end)
+    moved = dual.scores_between((f - widths[0] + shift, f + widths[1] + shift))
     assert_allclose(moved, (lower, upper), atol=1e-12)
 
 

@@ -13,7 +13,6 @@ from svm_reference import squared_hinge_qp
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, svc_path
 from skscreen.core.decisions import UNDECIDED, ZERO
-from skscreen.samples.intercept import balancing_intercepts
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.dual import Dual
@@ -118,19 +117,26 @@ def test_the_best_intercept_balances(seed):
     b = dual.best_intercept(f)
     beta = dual.best(dual.target - f - b)
     assert_allclose(beta.sum(), 0.0, atol=1e-12 * np.abs(beta).sum())
-    low, high = balancing_intercepts(s * (1.0 - margins), losses.sizes, s)
+    low, high = intercepts(dual, f)
     assert low <= b <= high <= low + 1e-11
 
 
+def intercepts(dual, f):
+    """The ends of the interval of best intercepts for scores."""
+    least, most = dual.scores_between((f, f))
+    return (least - f)[0], (most - f)[0]
+
+
 def test_intercepts_where_nothing_has_a_loss():
-    ends = balancing_intercepts(
-        np.array([-2.0, -1.0, 3.0, 4.0]), np.ones(4), np.array([1, 1, -1, -1.0])
-    )
-    assert ends == (-1.0, 3.0)
-    assert_allclose(balancing_intercepts(np.array([1.0, 2.0]), np.ones(2), np.ones(2)), 2.0)
-    assert balancing_intercepts(np.empty(0), np.empty(0), np.empty(0)) == (0.0, 0.0)
-    kinks = np.array([-np.inf, 1.0])
-    assert balancing_intercepts(kinks, np.ones(2), np.array([1.0, -1.0])) == (-np.inf, np.inf)
+    def ends(kinks, signs):
+        dual = Dual.of(squared_hinge(np.full(len(kinks), 0.5)), np.array(signs), True)
+        return intercepts(dual, dual.target - np.array(kinks))
+
+    assert_allclose(ends([-2.0, -1.0, 3.0, 4.0], [1.0, 1.0, -1.0, -1.0]), (-1.0, 3.0))
+    assert_allclose(ends([1.0, 2.0], [1.0, 1.0]), 2.0)
+    dual = Dual.of(squared_hinge(np.ones(2)), np.array([1.0, -1.0]), True)
+    least, most = dual.scores_between((np.array([-np.inf, 0.0]), np.array([np.inf, 0.0])))
+    assert (least == -np.inf).all() and (most == np.inf).all()
 
 
 class Known:

@@ -62,9 +62,7 @@ void bind(nb::module_& m) {
   m.def("powers_double", &powers_double, ReleaseGIL());
   m.def("differences", &differences, ReleaseGIL());
   m.def("best_intercepts", &best_intercepts, ReleaseGIL());
-  m.def("best_intercept_end", &best_intercept_end, ReleaseGIL());
   m.def("weighted_quantile", &weighted_quantile, ReleaseGIL());
-  m.def("balancing_intercept", &balancing_intercept, ReleaseGIL());
   m.def("balance_at_kink", &balance_at_kink, ReleaseGIL());
   m.def("balance_in", &balance_in, ReleaseGIL());
 }

@@ -1,5 +1,6 @@
 // Bindings of the loops of svm.
 #include "core/bindings.hpp"
+#include "svm/box_bindings.hpp"
 #include "svm/certificate.hpp"
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
@@ -12,9 +13,6 @@ using Reals = Array<const double>;
 
 namespace nanobind::detail {
 
-template <>
-struct type_caster<Box>
-    : struct_caster<Box, Reals, Reals, Reals, bool, Reals, Reals, Array<const int8_t>> {};
 template <class T>
 struct type_caster<PairValues<T>>
     : struct_caster<PairValues<T>, Matrix<const T>, Matrix<const T>, Matrix<const T>, double> {};
@@ -95,6 +93,13 @@ static void bind_certificate(nb::module_& m) {
         expects_sizes(box.size(), "beta", beta, "f", f, "errors", errors);
         const auto [factor, found] = stretch(box, beta, f, errors);
         return std::tuple_cat(std::make_tuple(factor), values_of(found));
+      },
+      ReleaseGIL());
+  m.def(
+      "best_intercept",
+      [](const Box& box, Reals g) {
+        expects_sizes(box.size(), "g", g);
+        return box.free ? best_intercept(box, g, 0) : 0.0;
       },
       ReleaseGIL());
   m.def(

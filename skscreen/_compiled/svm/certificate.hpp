@@ -97,36 +97,40 @@ struct View {
   double gap, primal, losses;
 };
 
-// The b of a group that minimises the primal for slopes g without it: a weighted quantile, or a
-// root.
-inline double best_intercept(const Box& box, Array<const double> g, int place) {
-  std::vector<double> kinks, weights, signs;
-  for (auto* part : {&kinks, &weights, &signs}) part->reserve(box.size());
-  const bool whole = box.group.size == 0;
-  double level = -box.sum(place);
-  for (int64_t k = 0; k < box.size(); ++k) {
-    if (!box.is_in(k, place)) continue;
-    if (!box.smooth()) {
-      level += box.high[k];
-      weights.push_back(box.high[k] - box.low[k]);
-      if (!whole) kinks.push_back(g[k]);
-    } else if (box.exists(k)) {
-      kinks.push_back(g[k]);
-      weights.push_back(1.0 / box.shifts[k]);
-      signs.push_back(box.sign(k));
+// The kinks of the losses of a group, as functions of its intercept, for slopes without it.
+class Kinks {
+ public:
+  Kinks(const Box& box, Array<const double> g, int group)
+      : smooth_(box.smooth()), level_(-box.sum(group)) {
+    for (auto* part : {&kinks_, &weights_}) part->reserve(g.size);
+    for (int64_t k = 0; k < g.size; ++k) {
+      if (!box.is_in(k, group) || (smooth_ && !box.exists(k))) continue;
+      kinks_.push_back(g[k]);
+      weights_.push_back(smooth_ ? 1.0 / box.shifts[k] : box.high[k] - box.low[k]);
+      if (smooth_) signs_.push_back(box.sign(k));
+      level_ += box.high[k];
     }
   }
-  const Array<const double> w{weights.data(), (int64_t)weights.size()};
-  std::pair<double, double> ends{0.0, 0.0};
-  if (!box.smooth()) {
-    ends =
-        samples::best_intercepts(whole ? g : Array<const double>{kinks.data(), w.size}, w, level);
-  } else if (w.size > 0) {
-    const Array<const double> at{kinks.data(), w.size}, y{signs.data(), w.size};
-    ends = {samples::balancing_intercept(at, w, y, 1.0),
-            samples::balancing_intercept(at, w, y, -1.0)};
+
+  // The lower (side -1) or the upper end of the interval of best intercepts: of weighted quantiles,
+  // or roots.
+  double end(double side) const {
+    const int64_t n = (int64_t)kinks_.size();
+    const Array<const double> at{kinks_.data(), n}, weights{weights_.data(), n};
+    if (!smooth_) return samples::best_intercept_end(at, weights, level_, side);
+    return n > 0 ? samples::balancing_intercept(at, weights, {signs_.data(), n}, -side) : 0.0;
   }
-  return 0.5 * ends.first + 0.5 * ends.second;
+
+ private:
+  std::vector<double> kinks_, weights_, signs_;
+  bool smooth_;
+  double level_;
+};
+
+// The b of a group that minimises the primal for slopes g without it.
+inline double best_intercept(const Box& box, Array<const double> g, int group) {
+  const Kinks kinks(box, g, group);
+  return 0.5 * kinks.end(-1.0) + 0.5 * kinks.end(1.0);
 }
 
 inline Intercepts best_intercepts_of(const Box& box, Array<const double> g) {

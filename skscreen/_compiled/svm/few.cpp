@@ -2,6 +2,7 @@
 #include "svm/few.hpp"
 
 #include "core/bindings.hpp"
+#include "svm/box_bindings.hpp"
 
 using namespace skscreen;
 using namespace skscreen::svm;
@@ -10,9 +11,6 @@ using Reals = Array<const double>;
 
 namespace nanobind::detail {
 
-template <>
-struct type_caster<Box>
-    : struct_caster<Box, Reals, Reals, Reals, bool, Reals, Reals, Array<const int8_t>> {};
 template <>
 struct type_caster<FewValues> : struct_caster<FewValues, Matrix<const double>, int64_t, int64_t,
                                               double, double, double, Reals, double, double> {};

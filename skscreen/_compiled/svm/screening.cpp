@@ -2,6 +2,7 @@
 #include "svm/screening.hpp"
 
 #include "core/bindings.hpp"
+#include "svm/box_bindings.hpp"
 
 using namespace skscreen;
 using namespace skscreen::svm;
@@ -24,6 +25,8 @@ namespace skscreen::svm {
 void bind_screening(nb::module_& m) {
   m.def("pencil_radius", [](const Pencil& balls, double t) { return balls.radius(t); });
   m.def("intersection_pass", &intersection_pass, ReleaseGIL());
+  m.def("scores_between", &scores_between, ReleaseGIL());
+  m.def("codes_between", &codes_between, ReleaseGIL());
   m.def("compare_scores", &compare_scores, ReleaseGIL());
   m.def("largest_slackness_between", &largest_slackness_between, ReleaseGIL());
   m.def("largest_squared_slackness_between", &largest_squared_slackness_between, ReleaseGIL());

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
 #include "core/core.hpp"
+#include "svm/certificate.hpp"
 
 namespace skscreen::svm {
 
@@ -56,6 +58,58 @@ inline void intersection_pass(Array<const double> scores, Array<const double> sl
     }
     lower[i] = low;
     upper[i] = high;
+  }
+}
+
+// Rounding error of a score with an intercept, in EPS of the numbers it is a sum of.
+constexpr double SCORE_ROUNDING = 8.0;
+// No score closer to a target than this, relative to max(1, |target|), is decided.
+constexpr double UNDECIDED_WITHIN = 1e-9;
+
+// Bounds on all <x_i, w*> become bounds on the scores with every best intercept. NaN bounds
+// nothing.
+//
+// A best intercept is a quantile of kinks, or a root, which rises in each kink. For a part of the
+// samples: at one of these intercepts, which is as good.
+inline void scores_between(const Box& box, Array<const double> lower, Array<const double> upper,
+                           Array<double> least, Array<double> most) {
+  const int64_t n = box.size();
+  expects_sizes(n, "lower", lower, "upper", upper, "least", least, "most", most);
+  for (int64_t i = 0; i < n; ++i) {
+    least[i] = std::isnan(lower[i]) ? -INF : lower[i];
+    most[i] = std::isnan(upper[i]) ? INF : upper[i];
+  }
+  if (!box.free) return;
+  std::vector<double> slopes(n);
+  for (int64_t i = 0; i < n; ++i) slopes[i] = box.target[i] - most[i];
+  const double smallest = Kinks(box, {slopes.data(), n}, 0).end(-1.0);
+  for (int64_t i = 0; i < n; ++i) slopes[i] = box.target[i] - least[i];
+  const double largest = Kinks(box, {slopes.data(), n}, 0).end(1.0);
+  const double size = std::max(std::abs(smallest), std::abs(largest));
+  for (int64_t i = 0; i < n; ++i) {
+    const double rounding = SCORE_ROUNDING * EPS * (std::abs(box.target[i]) + size);
+    least[i] += smallest - rounding;
+    most[i] += largest + rounding;
+  }
+}
+
+// Codes by bounds on scores; earlier decisions, if there are any, stay as they are.
+inline void codes_between(const Box& box, Array<const double> lower, Array<const double> upper,
+                          Array<const int8_t> earlier, Array<int8_t> out) {
+  const int64_t n = box.size();
+  expects_sizes(n, "lower", lower, "upper", upper, "out", out);
+  if (earlier.size) expects_sizes(n, "earlier", earlier);
+  for (int64_t i = 0; i < n; ++i) {
+    const double target = box.target[i];
+    const double slack = UNDECIDED_WITHIN * std::max(std::abs(target), 1.0);
+    const bool beyond = lower[i] > target + slack, short_of = upper[i] < target - slack;
+    const bool rises = box.low[i] == 0.0;
+    if (earlier.size && earlier[i] != UNDECIDED)
+      out[i] = earlier[i];
+    else if (rises ? beyond : short_of)
+      out[i] = ZERO;
+    else
+      out[i] = !box.smooth() && (rises ? short_of : beyond) ? LINEAR : UNDECIDED;
   }
 }
 
