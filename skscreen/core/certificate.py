@@ -73,9 +73,8 @@ def screening_event(
     where: str, iteration: int, codes: np.ndarray, seconds: float, lam: float = np.nan
 ) -> ScreeningEvent:
     """Return a screening step that led to these codes."""
-    zero, linear, undecided = (
-        int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)
-    )
+    counts = np.bincount(codes, minlength=3).tolist()
+    zero, linear, undecided = counts[ZERO], counts[LINEAR], counts[UNDECIDED]
     return ScreeningEvent(where, lam, iteration, zero, linear, undecided, seconds)
 
 

@@ -287,6 +287,19 @@ class Dual(NamedTuple):
         """Return codes by bounds on all <x_i, w*>, see `codes`."""
         return self.codes(*self.scores_between(extremes), codes)
 
+    def decided_by_gap(
+        self, norms: np.ndarray, beta: np.ndarray, f: np.ndarray, b: float, error: float,
+        codes: Any = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return codes by the gap ball of a point of this problem, see `screening.bounds`.
+
+        Scores may be off by `error` times `norms`, beyond the rounding errors of their sums.
+        """
+        found = np.empty(self.target.size, np.int8)
+        point = norms, f, beta, b, error
+        loops.decided_by_gap(self, point, _NOTHING if codes is None else codes, found)
+        return found
+
     def held(self, codes: np.ndarray) -> Dual:
         """Return the problem in which decided samples stay at zero or at their other bounds."""
         at_end, ends = codes == LINEAR, self.ends

@@ -44,7 +44,8 @@ class _Known:
     rounding: float = 0.0
     apart: float = 0.0
     codes: np.ndarray | None = None
-    reference: Reference | None = None  # made when first asked for
+    dual: Dual | None = None  # the problem of this C; both are made when first asked for
+    reference: Reference | None = None
 
 
 class SamplePathSolver:
@@ -95,9 +96,14 @@ class SamplePathSolver:
             f = self.samples.q_dot(inside)
         self._known.append(_Known(C, inside, f))
 
+    def _problem(self, known: _Known) -> Dual:
+        if known.dual is None:
+            known.dual = self.dual.at(known.C)
+        return known.dual
+
     def _reference(self, known: _Known) -> Reference:
         if known.reference is None:
-            dual = self.dual.at(known.C)
+            dual = self._problem(known)
             b = dual.best_intercept(known.f) if known.b is None else known.b
             known.reference = reference(
                 self.samples.norms, known.f, known.beta, dual, b, known.rounding, known.apart
@@ -114,7 +120,7 @@ class SamplePathSolver:
             first = as_given(self.samples, dual, self._first(C, dual), tol, self._given)
             # The gap is only larger if rounding errors of the scores are too large.
             if first.certificate.relative_gap <= tol:
-                return self._keep(C, first, [], None, began)
+                return self._keep(C, dual, first, [], None, began)
         f = codes = None
         history: list[ScreeningEvent] = []
         if start is None and self._known:
@@ -134,16 +140,18 @@ class SamplePathSolver:
                 solution = self._solved(dual, start, None, None, tol, before)
                 history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
                 solution = replace(solution, n_iter=solution.n_iter + before)
-        return self._keep(C, solution, history, codes, began)
+        return self._keep(C, dual, solution, history, codes, began)
 
-    def _keep(self, C: float, found: SampleSolution, history, codes, began) -> SampleSolution:
+    def _keep(
+        self, C: float, dual: Dual, found: SampleSolution, history, codes, began
+    ) -> SampleSolution:
         """Make a solution what the next one starts from; return it with its C, steps and time."""
         square, size = found.beta @ found.scores, found.alpha @ self.samples.norms
         if found.w is None and square < -INDEFINITE * size**2:
             raise IndefiniteError(indefinite_message("the square of a norm is negative"))
         self._on_path = True
         self._known = [
-            _Known(C, found.beta, found.scores, found.b, found.rounding, found.apart, codes)
+            _Known(C, found.beta, found.scores, found.b, found.rounding, found.apart, codes, dual)
         ]
         return replace(found, C=C, history=tuple(history), seconds=time.perf_counter() - began)
 
@@ -152,9 +160,12 @@ class SamplePathSolver:
         (known,) = self._known
         if not self._screens:
             return solution
-        began, last = time.perf_counter(), self._reference(known)
-        extremes = ball_test(gap_ball(last), last.norms)
-        codes = last.dual.decided(extremes, known.codes)
+        began, dual = time.perf_counter(), self._problem(known)
+        b = dual.best_intercept(known.f) if known.b is None else known.b
+        error = known.rounding + known.apart
+        codes = dual.decided_by_gap(
+            self.samples.norms, known.beta, known.f, b, error, known.codes
+        )  # fmt: skip
         seconds = time.perf_counter() - began
         event = screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / known.C)
         history, seconds = (*solution.history, event), solution.seconds + seconds

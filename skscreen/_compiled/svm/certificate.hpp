@@ -112,6 +112,13 @@ class Kinks {
     }
   }
 
+  // Move to the kinks of other slopes.
+  void move(const Box& box, Array<const double> g, int group) {
+    int64_t place = 0;
+    for (int64_t k = 0; k < g.size; ++k)
+      if (box.is_in(k, group) && !(smooth_ && !box.exists(k))) kinks_[place++] = g[k];
+  }
+
   // The lower (side -1) or the upper end of the interval of best intercepts: of weighted quantiles,
   // or roots.
   double end(double side) const {

@@ -82,9 +82,11 @@ inline void scores_between(const Box& box, Array<const double> lower, Array<cons
   if (!box.free) return;
   std::vector<double> slopes(n);
   for (int64_t i = 0; i < n; ++i) slopes[i] = box.target[i] - most[i];
-  const double smallest = Kinks(box, {slopes.data(), n}, 0).end(-1.0);
+  Kinks kinks(box, {slopes.data(), n}, 0);
+  const double smallest = kinks.end(-1.0);
   for (int64_t i = 0; i < n; ++i) slopes[i] = box.target[i] - least[i];
-  const double largest = Kinks(box, {slopes.data(), n}, 0).end(1.0);
+  kinks.move(box, {slopes.data(), n}, 0);
+  const double largest = kinks.end(1.0);
   const double size = std::max(std::abs(smallest), std::abs(largest));
   for (int64_t i = 0; i < n; ++i) {
     const double rounding = SCORE_ROUNDING * EPS * (std::abs(box.target[i]) + size);
@@ -111,6 +113,64 @@ inline void codes_between(const Box& box, Array<const double> lower, Array<const
     else
       out[i] = !box.smooth() && (rises ? short_of : beyond) ? LINEAR : UNDECIDED;
   }
+}
+
+// A dual point beta with the scores f of its w, within `error` over the length of the sample beyond
+// their rounding errors, and any intercept b.
+struct PointAtC {
+  Array<const double> norms, f, beta;
+  double b, error;
+};
+
+// Codes by the gap ball of a point at its own C: `gap_ball` of `reference`, and `ball_test`, of
+// svm/screening/, in few passes. A path asks this after every C, where solves take milliseconds.
+inline void decided_by_gap(const Box& box, const PointAtC& p, Array<const int8_t> earlier,
+                           Array<int8_t> out) {
+  constexpr double SLACK = 8.0;
+  const int64_t n = box.size();
+  expects_sizes(n, "norms", p.norms, "f", p.f, "beta", p.beta);
+  const auto least = [&](int64_t i) {
+    return box.smooth() ? std::min(2.0 * p.beta[i], 0.0) : box.low[i];
+  };
+  const auto most = [&](int64_t i) {
+    return box.smooth() ? std::max(2.0 * p.beta[i], 0.0) : box.high[i];
+  };
+  double length = 0.0, total = 0.0, size = 0.0, falls = 0.0, rises = 0.0, reach = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double beta = p.beta[i], low = least(i), high = most(i);
+    length += p.norms[i] * std::abs(beta);
+    total += beta;
+    size += std::abs(beta);
+    falls += beta - low;
+    rises += high - beta;
+    reach += p.norms[i] * (high - low);
+  }
+  // How far dual variables have to go towards their bounds for their sum to be zero; a sum of n
+  // terms may be off by as many roundings.
+  const double missing = box.free ? std::abs(total) + (n + 32) * EPS * size : 0.0;
+  const double room = std::min(falls, rises);
+  const double share = missing == 0.0 ? 0.0 : missing < room ? missing / room : INF;
+  const double shift = p.error + SLACK * EPS * length + share * reach;
+  double gap = 0.0, moved = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double score = p.f[i] + p.b, slope = box.target[i] - score, wide = most(i) - least(i);
+    const double width = shift * p.norms[i] + (box.free ? SLACK * EPS * std::abs(score) : 0.0);
+    gap += box.slackness(i, p.beta[i], slope, width);
+    const double curved = box.smooth() ? box.shifts[i] * wide : 0.0;
+    moved += wide * (std::abs(slope) + width + curved);
+  }
+  if (share > 0.0) gap += share * moved;
+  const double radius = gap_radius(gap, 0.0, 1.0, shift);
+  std::vector<double> bounds(4 * n);
+  const Array<double> all{bounds.data(), 4 * n};
+  const Array<double> lower = all.slice(0, n), upper = all.slice(n, 2 * n);
+  const Array<double> low = all.slice(2 * n, 3 * n), high = all.slice(3 * n, 4 * n);
+  for (int64_t i = 0; i < n; ++i) {
+    lower[i] = sphere_lower(p.f[i], p.norms[i], radius);
+    upper[i] = sphere_upper(p.f[i], p.norms[i], radius);
+  }
+  scores_between(box, lower, upper, low, high);
+  codes_between(box, low, high, earlier, out);
 }
 
 // Error of |x_i - x_j|^2 relative to |x_i|^2 + |x_j|^2, because kernel values may be float32.

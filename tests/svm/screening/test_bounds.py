@@ -10,6 +10,8 @@ from svm_labelled import decide, unlabelled
 from svm_reference import dome, dual, gap, optimum, primal, sloppy, smallest_in_dome, three_cases
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.losses import hinge, squared_hinge
+from skscreen.svm.dual import Dual
 from skscreen.svm.screening.bounds import (
     SampleBall,
     Segment,
@@ -329,3 +331,26 @@ def test_the_reference_counts_the_full_gap_and_its_rounding():
         exact = reference_at(name, 20.0 * lowest_C(name))
         # At a kink there is rounding: a radius of nothing would decide it.
         assert exact.gap > 0.0
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("error", [0.0, 1e-9, 1e-2])
+def test_one_pass_decides_what_the_gap_ball_does(squared, free, error):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(80) < 0.4, -1.0, 1.0)
+    A = rng.normal(size=(80, 4))
+    K, norms = A @ A.T, np.linalg.norm(A, axis=1)
+    problem = Dual.of((squared_hinge if squared else hinge)(rng.uniform(0.5, 2.0, 80)), y, free)
+    beta = np.zeros(80)
+    for _ in range(30):
+        # Coarse steps: a point that is near the optimum, or not.
+        f = K @ beta
+        best = problem.best(problem.target - f - problem.best_intercept(f))
+        beta = problem.balanced(beta + 0.05 * (best - beta))
+        f = K @ beta
+        b = problem.best_intercept(f)
+        known = reference(norms, f, beta, problem, b, rounding=error)
+        expected = problem.decided(ball_test(gap_ball(known), norms))
+        assert_array_equal(problem.decided_by_gap(norms, beta, f, b, error), expected)
+    assert_array_equal(problem.decided_by_gap(norms, np.full(80, np.nan), f, b, error), 0)
