@@ -4,13 +4,17 @@
 #include "core/bindings.hpp"
 #include "svm/certificate.hpp"
 
+namespace skscreen::svm {
+
+using BoxCaster = nanobind::detail::struct_caster<Box, Array<const double>, Array<const double>,
+                                                  Array<const double>, bool, Array<const double>,
+                                                  Array<const double>, Array<const int8_t>>;
+
+}  // namespace skscreen::svm
+
 namespace nanobind::detail {
 
 template <>
-struct type_caster<skscreen::svm::Box>
-    : struct_caster<skscreen::svm::Box, skscreen::Array<const double>,
-                    skscreen::Array<const double>, skscreen::Array<const double>, bool,
-                    skscreen::Array<const double>, skscreen::Array<const double>,
-                    skscreen::Array<const int8_t>> {};
+struct type_caster<skscreen::svm::Box> : skscreen::svm::BoxCaster {};
 
 }  // namespace nanobind::detail
