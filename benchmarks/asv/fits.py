@@ -16,7 +16,14 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
-from sklearn.datasets import load_digits, load_iris, load_wine, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.preprocessing import scale
 
 import skscreen as sk
@@ -32,6 +39,8 @@ def data(part: int = 1) -> SimpleNamespace:
     digits, ten = load_digits(return_X_y=True)
     wine, three = load_wine(return_X_y=True)
     iris, kinds = load_iris(return_X_y=True)
+    cancer, benign = load_breast_cancer(return_X_y=True)
+    diabetes, progress = map(scale, load_diabetes(return_X_y=True))
     digits, ten, wine = scale(digits)[::part], ten[::part], scale(wine)
     cuts = np.arange(9, len(digits), 9)
     rows = np.array([rng.permutation(len(wine))[:3] for _ in range(2000 // part)])
@@ -41,6 +50,7 @@ def data(part: int = 1) -> SimpleNamespace:
     cities = load_eurodist().distances
     return SimpleNamespace(
         X=X, y=y, digits=digits, ten=ten, wine=wine, three=three, iris=iris, kinds=kinds,
+        cancer=scale(cancer), benign=benign, diabetes=diabetes, progress=progress,
         chains=np.split(digits, cuts), labels=np.split(ten, cuts), triplets=wine[rows],
         pairs=wine[rows[:, :2]], like=np.where(three[rows[:, 0]] == three[rows[:, 1]], 1, -1),
         answers=make_triplets(rng.normal(size=(200, 3)), 30_000 // part, noise=0.1, random_state=0),
@@ -69,6 +79,14 @@ JOBS = {
     ).objectives[-1],
     "RBF, iris": lambda d: sk.ScreenedSVC().fit(d.iris, d.kinds),
     "RBF, wine": lambda d: sk.ScreenedSVC().fit(d.wine, d.three),
+    "RBF, cancer": lambda d: sk.ScreenedSVC().fit(d.cancer, d.benign),
+    "linear, cancer": lambda d: sk.ScreenedLinearSVC().fit(d.cancer, d.benign),
+    "linear kernel, cancer": lambda d: sk.ScreenedSVC(kernel="linear").fit(d.cancer, d.benign),
+    "regression, diabetes": lambda d: sk.ScreenedSVR().fit(d.diabetes, d.progress),
+    "linear regression, diabetes": lambda d: sk.ScreenedLinearSVR().fit(d.diabetes, d.progress),
+    "one class, iris": lambda d: sk.ScreenedOneClassSVM(nu=0.1).fit(d.iris),
+    "nu, iris": lambda d: sk.ScreenedNuSVC(0.2).fit(d.iris, d.kinds),
+    "nu, diabetes": lambda d: sk.ScreenedNuSVR().fit(d.diabetes, d.progress),
     "search": lambda d: sk.ScreenedSVCCV(5, gammas=[1e-3, 1e-2], cv=3).fit(
         d.digits, d.ten
     ).best_score_,

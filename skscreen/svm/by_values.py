@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.extmath import row_norms
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
+from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.multiclass import Division
 from skscreen.samples.targets import BothSides
 from skscreen.svm.dual import Dual
@@ -38,7 +38,7 @@ def with_weights(
     gap = before.gap + max(primal - before.primal, 0.0)
     b = found.b - float(np.sum(origin * w))
     # Rounding errors of users' scores, as sums of products, are not part of the certificate.
-    sizes = row_norms(given) * np.linalg.norm(w) + abs(b)
+    sizes = np.sqrt(square_norms(given)) * np.linalg.norm(w) + abs(b)
     lost = 2.0 * EPS * C * float(division.weights(problem) @ sizes)
     converged = found.converged and lost <= _LOST * primal
     certificate = Certificate(primal, primal - gap, gap)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.core.checks import MatrixLike, check_labels, check_samples, refuse_masked
@@ -22,6 +21,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
+from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
     KERNELS_WITH_GAMMA,
@@ -193,7 +193,7 @@ class SVMProblem:
         coefs = np.ascontiguousarray(out.signed[:, order].T)
         out.w = sums_of_pairs(np.ascontiguousarray(X[order].T), coefs, ends).T
         out.b -= out.w @ np.broadcast_to(origin, X.shape[1])
-        lengths = row_norms(self._taking_part)
+        lengths = np.sqrt(square_norms(self._taking_part))
         sizes = np.linalg.norm(out.w, axis=1)
         first, second = np.triu_indices(ends.size, 1)
         weights = self.labels.weights

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
@@ -18,6 +17,7 @@ from skscreen.samples.kernels.definite import (
     IndefiniteError,
     made_definite,
 )
+from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.rows import LinearSamples, compress, shifted
@@ -69,7 +69,7 @@ class SampleSet:
         """The largest square of the length of a sample, with its feature for an intercept."""
         square_bias = self.settings.bias**2
         if self.kernel.name == "linear":
-            return float(row_norms(self.X, squared=True).max(initial=0.0)) + square_bias
+            return float(square_norms(self.X).max(initial=0.0)) + square_bias
         try:
             return float(self.values.diagonal.max(initial=0.0)) + square_bias
         except IndefiniteError:

@@ -219,8 +219,9 @@ class FewSolver {
 
   // Improve the point; return its certificate and the steps taken.
   std::pair<View, int64_t> run(const FewLimits& limits) {
-    // Digits below the tolerance cost little where so few samples are free.
-    const double part = n <= 300 ? MORE_DIGITS : 1.0;
+    // Digits below the tolerance cost little where so few samples are free: not in a regression.
+    const bool twice = K.values.X.rows < n;
+    const double part = n <= 300 && !twice ? MORE_DIGITS : 1.0;
     View found{};
     double least = INF, dual = -INF;
     // Where sums are prescribed intercepts are what users ask for: all samples between their bounds
@@ -257,7 +258,7 @@ class FewSolver {
           f[k] = box.target[k] - box.intercept(found.b, k) - slopes_[k];
       }
       const double to = std::max(SHARE * enough, begins ? DIGITS : 0.0);
-      steps += descend(to, std::min(limits.steps - steps, 1000 + 4 * n));
+      steps += descend(to, std::min(limits.steps - steps, (100 + n) << std::min(turn, 3)));
     }
     return {found, steps};
   }
