@@ -216,7 +216,10 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
         if linear:
             return small and largest <= FEW_ROWS and 1.0 / LARGEST < facts.largest < LARGEST
         return small and (fit.is_definite or facts.is_definite)
-    if fit.plan != "one C" or fit.n_problems > 1 or fit.stored or not fit.tube:
+    if fit.plan != "one C" or fit.n_problems > 1 or not fit.tube:
+        return False
+    # Hinges with kernels take less time than reading a file.
+    if fit.stored and (linear or fit.regression):
         return False
     if linear:
         small = fit.n <= FEW_IN_TUBE if fit.regression else fit.free and fit.n <= FEW
