@@ -32,7 +32,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Start:
+class ReferencePoint:
     """Dual variables (n,) in the box of a C, of any accuracy, which bounds start from.
 
     With smooth losses `w` (n_features,) are weights that are not theirs, that of a penalised
@@ -49,7 +49,7 @@ class Start:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def completed(known: Duals | Weights, samples: Samples, dual: Dual, C: float) -> Start:
+def completed(known: Duals | Weights, samples: Samples, dual: Dual, C: float) -> ReferencePoint:
     """Return the point from which the solution for C is bounded; `dual` is the problem at C = 1."""
     lack = None
     if isinstance(known, Weights):
@@ -57,7 +57,7 @@ def completed(known: Duals | Weights, samples: Samples, dual: Dual, C: float) ->
         beta = duals_for(rows, dual.at(own), known.w)
         lack = _lack(rows, dual.at(own), known.w, beta) if known.C else 0.0
         if dual.smooth:
-            return Start(own, beta, lack, known.w)
+            return ReferencePoint(own, beta, lack, known.w)
         known = Duals(own, beta)
     own, beta = known.C or 0.0, known.beta
     if own == 0.0 or np.any(np.abs(beta) > own * dual.width * WIDER):
@@ -69,7 +69,7 @@ def completed(known: Duals | Weights, samples: Samples, dual: Dual, C: float) ->
     square = float(beta @ f)
     slack, loss = _at(there, f, beta)
     lack = slack / (0.5 * square + loss) if lack is None else lack
-    point = Start(own, beta, lack, f=f)
+    point = ReferencePoint(own, beta, lack, f=f)
     # Dual variables off their bounds change little with C: at times the point is nearer as it is.
     if np.any(np.abs(beta) > C * dual.width):
         return point

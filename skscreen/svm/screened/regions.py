@@ -17,7 +17,7 @@ from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import Samples
 from skscreen.svm.dual import Dual, Extremes
-from skscreen.svm.screened.points import Start
+from skscreen.svm.screened.points import ReferencePoint
 from skscreen.svm.screening.bounds import (
     SLACK,
     Reference,
@@ -34,7 +34,9 @@ _OTHERS = 32
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def bounds_at(samples: Samples, dual: Dual, point: Start, C: float, tests: str) -> Extremes:
+def bounds_at(
+    samples: Samples, dual: Dual, point: ReferencePoint, C: float, tests: str
+) -> Extremes:
     """Return the lowest and highest score that each sample may have at the optimum for C.
 
     `dual` is the problem at C = 1; with a free intercept, which is unpenalised, the bounds hold for
@@ -109,7 +111,7 @@ def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> 
 
 
 def _pair_bounds(
-    samples: LinearSamples, dual: Dual, point: Start, w: np.ndarray, C: float
+    samples: LinearSamples, dual: Dual, point: ReferencePoint, w: np.ndarray, C: float
 ) -> Extremes:
     """Bound the scores by the gap ball of weights and of dual variables that are not theirs."""
     norms, dual = _norms(samples), dual.at(C)

@@ -81,6 +81,8 @@ class Engine:
     whole: bool = False
     own: np.ndarray = field(default_factory=lambda: np.empty(0))
     unit: float = 1.0
+    # Whether matrices of working sets are in double precision.
+    double: bool = False
     # The matrix of a working set, and the samples that it is of.
     memory: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -121,11 +123,12 @@ class Engine:
     ) -> View:
         """Improve a point on some samples to a relative gap, as scores show it or `certified`."""
         double, before, least = self.whole or certified, None, np.inf
+        share = _SLOW if double else _STALLED
         for _ in range(_PASSES):
             # A certificate knows which samples add to the gap.
             parts = None
             if certified:
-                view, parts = self.certify(dual, point)
+                view, parts = self.certificate_of(dual, point)
             else:
                 view = dual.view(point.beta, point.f)
                 if index.size == self.diagonal.size and dual.sums.any():
@@ -136,9 +139,12 @@ class Engine:
                         break
             if index.size == self.diagonal.size:
                 self.progress.append((self.n_steps, perf_counter(), view.primal, view.gap))
-            most = least * (_SLOW if double else _STALLED)
-            if view.gap <= tol * abs(view.primal) or self._halts(dual, view, before, most, double):
+            if view.gap <= tol * abs(view.primal) or self.n_steps >= self.max_steps:
                 break
+            if before is not None and stalls(dual, view, before, least * share):
+                if not double or self.double:
+                    break
+                self._to_double()
             before, least = view, min(least, view.gap)
             U = self._near(dual, point, view, parts)
             if U.size == 0:
@@ -146,7 +152,7 @@ class Engine:
             self._pass(index, dual, point, view, U, tol, double)
         return view
 
-    def certify(self, dual: Dual, point: Point) -> tuple[View, np.ndarray]:
+    def certificate_of(self, dual: Dual, point: Point) -> tuple[View, np.ndarray]:
         """Balance a point; return its certificate and what samples add to the gap at most, (n,)."""
         beta = dual.balanced(point.beta)
         # |K_ij| is at most the product of the roots of K_ii and K_jj.
@@ -157,25 +163,10 @@ class Engine:
         everyone = np.arange(beta.size)
         return certify(dual, point, self.tol, lambda J: self.scores(everyone, beta, J, double=True))
 
-    def _halts(
-        self, dual: Dual, view: View, before: View | None, most: float, double: bool
-    ) -> bool:
-        """Whether steps are used up, or a pass did too little and `double` precision is no help."""
-        if self.n_steps >= self.max_steps:
-            return True
-        if before is None or view.gap <= most:
-            return False
-        # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise
-        # by more than to the primal value of beta = 0, perhaps far below that of the point.
-        risen = view.dual - before.dual
-        left = float(dual.losses(dual.target).sum()) - before.dual
-        if risen >= _RISEN * min(before.gap, left):
-            return False
-        if not double or self.memory.dtype == np.float64:
-            return True
-        # Matrices are in double precision from now on.
+    def _to_double(self) -> None:
+        """Have matrices in double precision from now on."""
+        self.double = True
         self.memory, self.known = np.empty(0), np.empty(0, np.int64)
-        return False
 
     def _near(self, dual: Dual, point: Point, view: View, parts: np.ndarray | None) -> np.ndarray:
         """Return U: free samples, and violators and the next to the margin, or what has `parts`."""
@@ -244,7 +235,7 @@ class Engine:
         n = m + -m % loops.SMO_LANES
         if self.memory.size < m * n:
             # Fresh memory comes page by page, which takes as long as filling it.
-            self.memory = np.empty(m * n, self.memory.dtype)
+            self.memory = np.empty(m * n, np.float64 if self.double else np.float32)
         K = self.memory[: m * n].reshape(m, n)
         sizes = self.diagonal[W] + (dual.shifts if dual.shifts.size else 0.0)
         both = (self.own[W], self.own[W]) if self.whole else None
@@ -279,6 +270,17 @@ class Engine:
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, groups)
         return np.clip(beta[:m] / unit, dual.low, dual.high)
+
+
+def stalls(dual: Dual, view: View, before: View, most: float) -> bool:
+    """Whether a pass left more than `most` of a gap, and the dual value hardly rose."""
+    if view.gap <= most:
+        return False
+    # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise by
+    # more than to the primal value of beta = 0, perhaps far below that of the point.
+    risen = view.dual - before.dual
+    left = float(dual.losses(dual.target).sum()) - before.dual
+    return risen < _RISEN * min(before.gap, left)
 
 
 def _in_groups(group: np.ndarray, *known) -> int:

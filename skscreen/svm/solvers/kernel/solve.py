@@ -69,17 +69,14 @@ def solve_kernel(
         start = None if start is None else Start(start, start, scores)
     point = problem.start(start)
     view = problem.solve(point)
-    if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
-        point = problem.on_all(point)
-        view = problem.solve(point)
-    undecided = not codes[dual.low < dual.high].any() and not inside
+    attempts = [problem.on_all]
     # Where rounding errors have led to a wrong decision whoever has decided takes it back.
-    if view.gap > tol * view.primal and problem.engine.whole and undecided and not dual.sums.any():
-        point, view = problem.by_factor(point, view)
-    if not view.gap <= view.primal and undecided:
-        # Steps along what rounding errors leave of a flat kernel: nothing at all is better.
-        point = problem.start(None)
-        view = problem.engine.certify(problem.whole, point)[0]
+    if not codes[dual.low < dual.high].any() and not inside:
+        attempts += [problem.by_factor, problem.from_zero]
+    for attempt in attempts:
+        if view.gap <= tol * view.primal:
+            break
+        point, view = attempt(point, view)
     return problem.solution(point, view, exact, perf_counter() - began)
 
 
@@ -139,11 +136,25 @@ class _Problem:
             memory=memory, n_steps=spent,
         )  # fmt: skip
 
-    def on_all(self, point: Point) -> Point:
-        """Go on with all samples at once, in double precision, from a point of tiles."""
+    def is_solved(self, view: View) -> bool:
+        """Whether a point meets the tolerance; NaN, where a primal value overflows, is no gap."""
+        return not view.gap > self.tol * view.primal
+
+    def on_all(self, point: Point, view: View) -> tuple[Point, View]:
+        """Go on from an unsolved point of tiles with all samples at once, in double precision."""
         # Single precision is not enough for flat kernels with a huge C, or for very few steps.
+        if self.is_solved(view) or self.engine.whole or self.engine.n_steps >= self._limit:
+            return point, view
         self.engine = self._on_all(self.engine.n_steps)
-        return self.engine.point(np.arange(self.samples.n), point.beta)
+        point = self.engine.point(np.arange(self.samples.n), point.beta)
+        return point, self.solve(point)
+
+    def from_zero(self, point: Point, view: View) -> tuple[Point, View]:
+        """Return nothing at all where steps went along what rounding errors leave of a kernel."""
+        if view.gap <= view.primal:
+            return point, view
+        point = self.start(None)
+        return point, self.engine.certificate_of(self.whole, point)[0]
 
     def start(self, start: Start | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
@@ -167,12 +178,12 @@ class _Problem:
         enough = max(0.5 * self.tol, 0.0 if engine.whole else DIGITS)
         engine.improve(everyone, self.dual, point, enough)
         engine.improve(everyone, self.dual, point, self.tol, certified=True)
-        view = engine.certify(self.whole, point)[0]
+        view = engine.certificate_of(self.whole, point)[0]
         # Some of the tolerance is for errors of values in memory, which no step makes smaller.
         left = self.tol - self._unsure(point, view) if engine.whole else self.tol
         if left * view.primal < view.gap <= self.tol * view.primal and left > 0.0:
             engine.improve(everyone, self.dual, point, 0.5 * left)
-            view = engine.certify(self.whole, point)[0]
+            view = engine.certificate_of(self.whole, point)[0]
         return view
 
     def _unsure(self, point: Point, view: View) -> float:
@@ -182,7 +193,9 @@ class _Problem:
         return (most.gap - view.gap) / view.primal if view.primal > 0.0 else 0.0
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
-        """Return a better point where the kernel matrix has a low rank, else the same one."""
+        """Return a better one than an unsolved point where the kernel matrix has a low rank."""
+        if self.is_solved(view) or not self.engine.whole or self.whole.sums.any():
+            return point, view
         engine, left = self.engine, self._limit - self.engine.n_steps
         engine.max_steps = self._limit
         if left <= 0:
