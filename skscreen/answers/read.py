@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,16 +13,14 @@ from skscreen.answers.cells import (
     check_shown,
     declared_columns,
     given_names,
-    left_out_rows,
     missing_values,
-    placed,
     row_groups,
     row_weights,
-    rows_without,
     sorted_names,
 )
+from skscreen.answers.chosen import Chosen, Shown, what_was_chosen
 from skscreen.answers.compare import compare, compare_several, options_of, says_nothing
-from skscreen.answers.table import Column, Table
+from skscreen.answers.table import Table
 from skscreen.core.checks import ColumnLike, TableLike
 
 # Columns of objects by kind; of choices three or more.
@@ -105,78 +104,105 @@ def read_answers(
     first: 'coffee' is closer to 'tea' than 'soap' is
     objects occur 1 ('coffee') to 2 ('soap') times
     """
-    source = Table(table)
-    if not isinstance(kind, str) or kind not in WIDTHS:
-        raise ValueError(f"kind must be one of {list(WIDTHS)}, got {kind!r}.")
-    labels = declared_columns(source, columns, WIDTHS[kind], f"kind={kind!r}")
-    options = options_of(kind, len(labels))
     _check_declaration(kind, chosen, response, asked, ranked)
-    skip = missing_values(missing)
-    shown, names = source.objects(labels)
-    out = says_nothing(kind, shown)
-    if chosen is None:
-        if None not in skip:
-            check_shown(shown, labels, out)
-        out |= rows_without(shown, names, skip, out)
-        votes, picks = None, [np.full(source.n_rows, options[0])]
-    elif isinstance(response, str) and response == "count":
-        votes = _counts(_several(chosen, source, len(options)), skip, out)
-    else:
-        said, votes = _said(kind, chosen, source), None
-        for column in said:
-            out |= left_out_rows(column, skip, out, "chosen")
-        codes = None if isinstance(response, str) else _codes(response, labels, options)
-        picks = [_picks(one, response, codes, shown, names, options, labels, out) for one in said]
-    if out.all():
+    source = Table(table)
+    shown = _shown(source, kind, columns)
+    said = what_was_chosen(source, shown, chosen, response, missing_values(missing))
+    _check_answered(shown, chosen)
+    if objects is not None:
+        shown = shown.by_names(given_names(objects))
+    rows = _comparisons(shown, said, ranked)
+    if asked == "different":
+        rows = rows.reversed()
+    if weights is not None:
+        rows = rows.times(row_weights(source.given(weights, "weights"), shown.out))
+    rows = rows.weighty()
+    names = shown.names
+    if objects is None:
+        places, names = sorted_names(rows.places, names)
+        rows = rows._replace(places=places)
+    return _answers(rows, kind, names, source, groups)
+
+
+class _Rows(NamedTuple):
+    """Comparisons of objects."""
+
+    places: np.ndarray  # (m, 2, 3 or 4), places among the names of the objects
+    of: np.ndarray  # (m,): which row of the table each is from, ascending
+    weight: np.ndarray | None  # (m,)
+
+    def reversed(self) -> Self:
+        """Return the comparisons that say the opposite."""
+        order = OPPOSITE["triplets" if self.places.shape[1] == 3 else "quadruplets"]
+        return self._replace(places=self.places[:, order])
+
+    def times(self, given: np.ndarray) -> Self:
+        """Return the comparisons with the weights of their rows, times those that they have."""
+        weight = given[self.of]
+        return self._replace(weight=weight if self.weight is None else self.weight * weight)
+
+    def weighty(self) -> Self:
+        """Return the comparisons of positive weight, of which there must be one."""
+        rows = self
+        if self.weight is not None and not self.weight.all():
+            kept = self.weight > 0.0
+            rows = self._replace(
+                places=self.places[kept], of=self.of[kept], weight=self.weight[kept]
+            )
+        if not len(rows.places):
+            raise ValueError("table has no answer: no row compares anything with a weight above 0.")
+        return rows
+
+
+def _shown(source: Table, kind: str, columns: Sequence | None) -> Shown:
+    """Read which objects each row shows."""
+    labels = declared_columns(source, columns, WIDTHS[kind], f"kind={kind!r}")
+    places, names = source.objects(labels)
+    out = says_nothing(kind, places)
+    return Shown(kind, labels, options_of(kind, len(labels)), places, names, out)
+
+
+def _check_answered(shown: Shown, chosen: ColumnLike) -> None:
+    """Raise where no row holds an answer, or one that does has an empty cell."""
+    if shown.out.all():
         raise ValueError(
-            f"table has no answer: in all of its {source.n_rows} rows chosen is among missing, or "
+            f"table has no answer: in all of its {len(shown.out)} rows chosen is among missing, or "
             "an object is shown twice."
         )
     if chosen is not None:
-        check_shown(shown[:, : 1 if kind == "choices" else len(labels)], labels, out)
-    if objects is not None:
-        known = given_names(objects)
-        shown, names = placed(shown, names, known, out), known
-    kept = np.flatnonzero(~out)
-    if votes is None:
-        if len(kept) < source.n_rows:
-            shown, picks = shown[kept], [pick[kept] for pick in picks]
-        rows, of = _compared(kind, shown, picks, ranked, kept)
-        of, weight = kept[of], None
-    else:
-        rows, of, weight = _voted(kind, shown[kept], votes[kept], options)
-        of = kept[of]
-    if asked == "different":
-        rows = rows[:, OPPOSITE["triplets" if rows.shape[1] == 3 else "quadruplets"]]
-    if weights is not None:
-        given = row_weights(source.given(weights, "weights"), out)[of]
-        weight = given if weight is None else weight * given
-    if weight is not None and not weight.all():
-        rows, of, weight = (part[weight > 0.0] for part in (rows, of, weight))
-    if not len(rows):
-        raise ValueError("table has no answer: no row compares anything with a weight above 0.")
-    if objects is None:
-        rows, names = sorted_names(rows, names)
-    of_trials = None if groups is None else source.given(groups, "groups")
-    return _answers(kind, rows, of, weight, names, of_trials, source.n_rows)
+        # Of choices the query alone: options may be few.
+        width = 1 if shown.kind == "choices" else len(shown.labels)
+        check_shown(shown.places[:, :width], shown.labels, shown.out)
+
+
+def _comparisons(shown: Shown, said: Chosen, ranked: bool) -> _Rows:
+    """Return what the rows say that are not left out."""
+    kept = np.flatnonzero(~shown.out)
+    places, picks = shown.places, said.picks
+    if len(kept) < len(places):
+        places, picks = places[kept], [pick[kept] for pick in picks]
+    if said.votes is not None:
+        rows, of, weight = _voted(shown.kind, places, said.votes[kept], shown.options)
+        return _Rows(rows, kept[of], weight)
+    rows, of = _compared(shown.kind, places, picks, ranked, kept)
+    return _Rows(rows, kept[of], None)
 
 
 def _answers(
-    kind: str, rows: np.ndarray, of: np.ndarray, weight: np.ndarray | None, names: list,
-    groups: Column | None, n_rows: int,
+    rows: _Rows, kind: str, names: list, source: Table, groups: ColumnLike
 ) -> Answers:  # fmt: skip
-    """Return answers of rows of objects; `of` (m,), ascending, are their rows in the table."""
-    first = np.append(True, of[1:] != of[:-1])
-    counted = of[first]
-    left_out = np.ones(n_rows, dtype=bool)
+    """Return comparisons with the trials and the groups that their rows of the table are."""
+    first = np.append(True, rows.of[1:] != rows.of[:-1])
+    counted = rows.of[first]
+    left_out = np.ones(source.n_rows, dtype=bool)
     left_out[counted] = False
     return Answers(
         kind="triplets" if kind in ("mostcentral", "choices") else kind,
-        rows=np.ascontiguousarray(rows, dtype=np.int32),
-        weights=weight,
+        rows=np.ascontiguousarray(rows.places, dtype=np.int32),
+        weights=rows.weight,
         trials=np.cumsum(first) - 1,
         objects=array_of(names),
-        groups=None if groups is None else row_groups(groups, counted),
+        groups=None if groups is None else row_groups(source.given(groups, "groups"), counted),
         left_out=np.flatnonzero(left_out),
     )
 
@@ -185,6 +211,8 @@ def _check_declaration(
     kind: str, chosen: ColumnLike, response: str | Mapping, asked: str, ranked: bool
 ) -> None:
     """Check the arguments that the table has no part in."""
+    if not isinstance(kind, str) or kind not in WIDTHS:
+        raise ValueError(f"kind must be one of {list(WIDTHS)}, got {kind!r}.")
     if not isinstance(response, dict) and not (isinstance(response, str) and response in RESPONSES):
         raise ValueError(f"response must be one of {RESPONSES} or a dict, got {response!r}.")
     if response == "object" and kind == "quadruplets" and chosen is not None:
@@ -199,112 +227,6 @@ def _check_declaration(
         raise ValueError(f"ranked must be False for kind={kind!r}: one option is chosen.")
     if chosen is None and kind in _NEED_CHOSEN:
         raise TypeError(f"chosen must say which object was chosen for kind={kind!r}.")
-
-
-def _said(kind: str, chosen: ColumnLike, source: Table) -> list[Column]:
-    """Return the column that says what was chosen, of "choices" one or more."""
-    several = _several(chosen, source) if kind == "choices" else [chosen]
-    return [source.given(one, "chosen") for one in several]
-
-
-def _several(chosen: ColumnLike, source: Table, count: int | None = None) -> list:
-    """Return the columns of `chosen`, `count` of them, if several are given."""
-    if isinstance(chosen, np.ndarray) and chosen.ndim == 2:
-        chosen = list(chosen.T)
-    several = chosen if isinstance(chosen, list) else [chosen]
-    if count is not None and len(several) != count:
-        raise ValueError(
-            f"chosen must be a list of {count} columns, the votes for each option, with "
-            f"response='count', got {chosen!r}."
-        )
-    return [source.given(one, "chosen") for one in several] if count else several
-
-
-def _counts(columns: list[Column], skip: set, out: np.ndarray) -> np.ndarray:
-    """Return the votes, (n_rows, n_options); changes `out` where there are none."""
-    for column in columns:
-        out |= left_out_rows(column, skip, out, "chosen")
-    votes = np.stack([column.numbers("chosen") for column in columns], axis=1)
-    wrong = ~((votes >= 0.0) & (votes < np.inf)) & ~out[:, None]
-    if wrong.any():
-        row, k = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"chosen must hold counts >= 0 with response='count', got {votes[row, k]:g} in row "
-            f"{row}."
-        )
-    return votes
-
-
-def _codes(response: Mapping, labels: list, options: list[int]) -> dict:
-    """Return the option of each code."""
-    codes = {}
-    for code, label in response.items():
-        if isinstance(label, bool | np.bool_) and len(options) == 2:
-            codes[code] = options[0 if label else 1]
-            continue
-        at = [k for k in options if labels[k] == label]
-        if isinstance(label, bool | np.bool_) or not at:
-            raise ValueError(
-                f"response must lead from codes to the options {[labels[k] for k in options]}, got "
-                f"{code!r}: {label!r}."
-            )
-        codes[code] = at[0]
-    if len(set(codes.values())) < 2:
-        raise ValueError(f"response must lead to two or more of the options, got {response!r}.")
-    return codes
-
-
-def _picks(
-    column: Column, response: str | Mapping, codes: dict | None, shown: np.ndarray, names: list,
-    options: list[int], labels: list, out: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Return the column of `shown` that was chosen in each row; any one where it is left out."""
-    if codes is None and response == "object":
-        place = {name: k for k, name in enumerate(names)}
-        wanted = column.mapped([place.get(name, -1) for name in column.names])
-        hits = (shown[:, options] == wanted[:, None]) & (wanted >= 0)[:, None]
-        picks = np.where(hits.any(axis=1), np.array(options)[hits.argmax(axis=1)], -1)
-    else:
-        if codes is None and response == "sign" and len(options) != 2:
-            raise ValueError(f"response must not be 'sign' with {len(options)} options.")
-        picks = column.mapped([_option(name, response, codes, options) for name in column.names])
-    wrong = (picks < 0) & ~out
-    # An option of a choice that was not shown.
-    wrong |= (shown[np.arange(len(shown)), picks] < 0) & ~out
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise ValueError(
-            f"chosen is {column.value(row)!r} in row {row}, where response={response!r} accepts "
-            f"{_accepted(response, codes, shown[row], names, options)} (columns "
-            f"{[labels[k] for k in options]})."
-        )
-    return np.where(out, options[0], picks)
-
-
-def _option(
-    value: Hashable, response: str | Mapping, codes: dict | None, options: list[int]
-) -> int:
-    """Return the option that a value stands for, -1 if there is none."""
-    if codes is not None:
-        return codes.get(value, -1)
-    is_bool = isinstance(value, bool)
-    if response == "sign":
-        if is_bool:
-            return options[0 if value else 1]
-        signs: dict[Hashable, int] = {1: options[0], -1: options[1]}
-        return signs.get(value, -1)
-    return int(value) if not is_bool and value in options else -1
-
-
-def _accepted(
-    response: str | Mapping, codes: dict | None, shown: np.ndarray, names: list, options: list[int]
-) -> list:
-    """Return the values of `chosen` that a row accepts."""
-    if codes is not None:
-        return list(codes)
-    if response == "object":
-        return [names[shown[k]] for k in options if shown[k] >= 0]
-    return [True, False, 1, -1] if response == "sign" else options
 
 
 def _compared(
