@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.concepts.trials import Task, said, small, things
 from benchmarks.support.comparison import Bench, Row, Side
 from skscreen import ConceptEmbedding, read_answers
+from skscreen.concepts.problem.law import law
 from skscreen.metrics import match_dimensions
 
 PEER = "benchmarks.concepts.peer_side"
@@ -44,10 +45,7 @@ def beside(bench: Bench, data: str, task: Task, n_seeds: int) -> Iterator[Row]:
     if there:
         n = len(task.truth)
         # .008 for 1.46 million trials, as published; the same penalty as ours for other numbers.
-        job = {
-            "limit": bench.limit, "n_objects": n,
-            "lambda": 0.224 * float(np.sqrt(n / len(task.train))),
-        }  # fmt: skip
+        job = {"limit": bench.limit, "n_objects": n, "lambda": law(n, len(task.train))}
         answer = there.ask(job, train=task.train)
         peer = Side("SPoSE", bench.limit, failed=answer.get("failed", ""))
         if "found" in answer:

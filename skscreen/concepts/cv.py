@@ -11,9 +11,16 @@ from sklearn.utils import check_random_state
 
 from skscreen.answers.answers import AnswersLike
 from skscreen.concepts.estimator import ConceptEmbedding
-from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of, ridge
+from skscreen.concepts.fitted import fit_dimensions, n_tasks, objective_of, ridge
+from skscreen.concepts.problem.law import law
 from skscreen.concepts.reading import Reading, read
-from skscreen.concepts.tools.held_out import HeldOut, as_good, predict_held_out, splits_of
+from skscreen.concepts.tools.held_out import (
+    HeldOut,
+    error_over_folds,
+    error_over_trials,
+    predict_held_out,
+    splits_of,
+)
 from skscreen.concepts.tools.resample import drawn_units
 from skscreen.core.sklearn_private import Interval, fit_context
 from skscreen.core.threads import one_blas_thread
@@ -39,11 +46,12 @@ class ConceptEmbeddingCV(ConceptEmbedding):
     n_components : int, default=90
         As in `ConceptEmbedding`.
     l1s : int or array-like, default=6
-        Penalties to try; a number of them spreads from .7 to 1.5 times the law of
-        `ConceptEmbedding`, :math:`0.224 \sqrt{n / m}`. Small ones take longest. In a fold, which
-        has fewer trials, each grows as the law does.
+        Penalties to try; a number of them spreads from .7 to 1.5 times that of
+        `ConceptEmbedding` with l1="auto". Small ones take longest. In a fold, which has fewer
+        trials, each grows as that one does.
     cv : int, splitter of scikit-learn, iterable of (train, test) or None, default=None
-        Which trials are held out: None a tenth of them, an integer so many folds, both at random.
+        Which trials are held out: None a tenth of them, three times; an integer so many folds; both
+        at random. One split takes a third of the time, but says less of errors (`as_good_`).
         With `groups` whole participants are held out.
     l2 : float or "auto", default="auto"
         As in `ConceptEmbedding`; "auto" is a twentieth of each penalty.
@@ -70,15 +78,24 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         Numbers of dimensions of the fits, each of one start.
     as_good_ : ndarray of shape (n_penalties,), bool
         Which penalties predict as well as the best one: the mean difference of log p is at most its
-        standard error over trials, or over participants with `groups`.
+        standard error, the larger one of two. That over held-out trials (over participants with
+        `groups`) says how far other trials would be predicted otherwise by the same fits. That over
+        folds also says how far other trials to learn from, and other starts, would lead to other
+        fits; it is corrected for what folds have in common (Nadeau and Bengio 2003), and missing
+        with a single split. Neither covers objects or participants of another kind.
     dimension_range_ : tuple of int
-        The fewest and the most dimensions of the fits with these penalties.
+        The fewest and the most dimensions of these penalties, of each the median over folds.
     embedding_, support_, reproducibility_, standard_errors_, n_significant_, l2_
         Of the fit to all trials, as in `ConceptEmbedding`; and so are all other attributes.
 
     See Also
     --------
     ConceptEmbedding : With one penalty; the model in symbols, notes and references.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52,
+    239-281. Section 4, the corrected resampled t-test.
 
     Examples
     --------
@@ -97,7 +114,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
     >>> odd = np.argmax(similar + rng.gumbel(size=similar.shape), axis=1)
     >>> model = ConceptEmbeddingCV(10, l1s=3, random_state=0).fit(trials, odd)
     >>> model.n_dimensions_.shape
-    (3, 1)
+    (3, 3)
     >>> model.embedding_.shape[1] >= 3
     True
     """
@@ -148,7 +165,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         forget(self)
         reading = read(answers, y, sample_weight)
         codes = drawn_units(groups, reading.answers, reading.n_given)
-        usual = law(reading.trials)
+        usual = law(reading.trials.n_objects, reading.trials.total)
         if isinstance(self.l1s, Integral):
             l1s = usual * np.geomspace(LOWEST, HIGHEST, int(self.l1s))
         else:
@@ -200,7 +217,15 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         self.l1s_, self.best_index_ = l1s, best
         self.test_log_likelihoods_, self.test_scores_ = means, scores
         self.n_dimensions_ = np.array([one.n_dimensions for one in found]).reshape(shape).T
-        self.as_good_ = as_good(log_p, np.concatenate(by_fold), own, best)
-        chosen = self.n_dimensions_[self.as_good_]
-        self.dimension_range_ = int(chosen.min()), int(chosen.max())
+        sizes = np.array([[len(train), len(test)] for train, test in splits])
+        ratio = float(np.mean(sizes[:, 1] / sizes[:, 0]))
+        errors = np.maximum(
+            error_over_trials(log_p, np.concatenate(by_fold), own, best),
+            error_over_folds(means, ratio, best),
+        )
+        lost = (means[best] - means).mean(axis=1)
+        self.as_good_ = lost <= errors
+        # Not of a single fold, whose fit may have lost dimensions that the others found.
+        usual = np.median(self.n_dimensions_[self.as_good_], axis=1)
+        self.dimension_range_ = int(np.floor(usual.min())), int(np.ceil(usual.max()))
         return best

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.answers.answers import AnswersLike
-from skscreen.concepts.fitted import fit_dimensions, law, n_tasks, objective_of
+from skscreen.concepts.fitted import fit_dimensions, n_tasks, objective_of
+from skscreen.concepts.problem.law import law
 from skscreen.concepts.reading import asked, asked_as_given, read
 from skscreen.concepts.tools.choices import is_right, kept_over_thirds, probabilities, similarities
 from skscreen.concepts.tools.resample import ConceptBootstrap, resample
@@ -58,17 +59,21 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     l1 : float or "auto", default="auto"
         Strength >= 0 of the L1 penalty, the lambda of SPoSE: the larger, the fewer dimensions.
         "auto" is :math:`0.224 \sqrt{n / m}`, which is SPoSE's .008 for its 1.46 million trials of
-        1,854 objects; m is the sum of the weights. `ConceptEmbeddingCV` chooses it by held-out
-        trials.
+        1,854 objects; m is the sum of the weights. With fewer than 787 trials an object, as many as
+        SPoSE had, it is stronger, times :math:`(787 n / m)^{0.15}`. `ConceptEmbeddingCV` chooses it
+        by held-out trials.
     l2 : float or "auto", default="auto"
         Strength >= 0 of a ridge, "auto" is l1 / 20. Without it dimensions appear in which one
         object has a huge entry and all others tiny ones: in products these cost little.
     n_init : int, default=3
         Number of starts, each with all entries near the same level, and noise of its own. The level
-        is .1, as in SPoSE, or 12.5 l1, if that is larger.
+        is .1, as in SPoSE, or 18 l1, if that is larger; a start has at most 50 / level^2 dimensions,
+        but 10 in any case. If all end at zero, the start is repeated from twice the level.
     min_support : float, default=0.5
         A dimension is kept if at least this share of the starts has it, from 0 to 1. Dimensions of
-        two starts are the same if they correlate by more than .6 and are paired one to one.
+        two starts are the same if they correlate by more than .6 and are paired one to one. Of
+        several starts those of fewer than three significant objects (`n_significant_`) are then
+        left out, unless there are no others.
     max_iter : int, default=1000
         Largest number of iterations of a start, and of the fit after them.
     tol : float, default=2e-6
@@ -96,7 +101,7 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     n_significant_ : ndarray of shape (n_dimensions,), int
         How many objects have significantly more than 0 of each dimension, at a false discovery
         rate of 5 % (Benjamini and Hochberg) within the dimension. VICE keeps dimensions with more
-        than five. It is a second opinion: where `l1` is too small, false dimensions pass, too.
+        than five. Where `l1` is too small, false dimensions pass, too.
     l1_, l2_ : float
         Strengths of the penalties.
     objective_ : float
@@ -248,7 +253,11 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         """
         forget(self)
         reading = read(answers, y, sample_weight)
-        l1 = law(reading.trials) if self.l1 == "auto" else float(self.l1)
+        l1 = (
+            law(reading.trials.n_objects, reading.trials.total)
+            if self.l1 == "auto"
+            else float(self.l1)
+        )
         objective = objective_of(self, reading.trials, l1, int(self.n_init))
         with one_blas_thread(), Tasks(self, n_tasks(self), "start") as tasks:
             fit_dimensions(self, reading, objective, tasks)

@@ -2,16 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from skscreen.concepts.matching import consensus, match, mean_correlation
 from skscreen.concepts.problem.objective import Objective
-from skscreen.concepts.solver import Solution, level_start, solve_concepts
+from skscreen.concepts.problem.trials import Trials
+from skscreen.concepts.solver import Report, Solution, level_start, solve_concepts
 from skscreen.concepts.threads import map_in_threads
+from skscreen.concepts.tools.errors import count_significant, standard_errors
 
 # Dimensions no entry of which is larger are remainders, as in SPoSE.
 LEAST = 0.1
+# A dimension that fewer objects significantly have is a pair, or a hub, and not kept beside others.
+LEAST_OBJECTS = 3
+# Levels of a start, as multiples of the usual one: the next one where all dimensions ended at zero.
+LEVELS = (1.0, 2.0, 4.0)
 
 # Told how far which of the starts has come (the refit is the last one), from 0 to 1, with what.
 Told = Callable[[int, float, str], None]
@@ -35,6 +42,7 @@ class Agreed:
     reproducibility: np.ndarray  # (d,): mean r with the partners in the starts; NaN of one start
     objective: float
     log_likelihood: float
+    errors: np.ndarray  # (n_objects, d): standard errors
     n_failed: int  # how many of the starts and the refit missed the tolerance
     history: np.ndarray  # of all starts and of the refit
 
@@ -55,36 +63,46 @@ def solve_starts(
             told(start, share_done(iteration), message(value, n_dimensions))
 
         own = objective if start == 0 else objective.apart()
-        X = level_start(objective.n_objects, n_components, objective.l1, seed)
-        found = solve_concepts(own, X, settings.max_iter, settings.tol, report)
+        found = solve_start(own, n_components, seed, settings, report)
         found.history["start"] = start
         return found
 
     yield from map_in_threads(run, enumerate(seeds), settings.n_jobs)
 
 
+def solve_start(
+    objective: Objective, n_components: int, seed: int, settings: Settings, report: Report
+) -> Solution:
+    """Solve from a level start, from a higher one if the penalty takes all dimensions to zero."""
+    for times in LEVELS:
+        X = level_start(objective.n_objects, n_components, objective.l1, seed, times)
+        found = solve_concepts(objective, X, settings.max_iter, settings.tol, report)
+        if found.X.shape[1]:
+            break
+    return found
+
+
 def agree(
-    objective: Objective, found: list[Solution], min_support: float, settings: Settings, told: Told
-) -> Agreed:
+    objective: Objective, trials: Trials, found: list[Solution], min_support: float,
+    settings: Settings, told: Told,
+) -> Agreed:  # fmt: skip
     """Return the dimensions that enough of the starts have, refitted without the others."""
-    starts = [solution.X[:, large(solution.X)] for solution in found]
-    histories = [solution.history for solution in found]
-    n_failed = sum(not solution.converged for solution in found)
+    starts = [np.ascontiguousarray(solution.X[:, large(solution.X)]) for solution in found]
+    fits = list(found)
     if len(starts) == 1:
         X, support = starts[0], np.ones(starts[0].shape[1])
+        errors = standard_errors(X, trials, objective.l2)
     else:
         X, support = consensus(starts, min_support)
-        last = solve_concepts(
-            objective, X, settings.max_iter, settings.tol,
-            lambda iteration, value, n: told(
-                len(starts), share_done(iteration), message(value, n)
-            ),
-        )  # fmt: skip
-        last.history["start"] = len(starts)
-        histories.append(last.history)
-        n_failed += not last.converged
-        kept = large(last.X)
-        X, support = last.X[:, kept], support[last.columns[kept]]
+
+        def solve(X: np.ndarray) -> Solution:
+            report = partial(_tell_refit, told, len(starts))
+            last = solve_concepts(objective, X, settings.max_iter, settings.tol, report)
+            last.history["start"] = len(starts)
+            fits.append(last)
+            return last
+
+        X, support, errors = _refitted(trials, objective.l2, X, support, solve)
     order = np.argsort(-X.sum(axis=0), kind="stable")
     X = np.ascontiguousarray(X[:, order])
     reproducibility = np.full(len(order), np.nan)
@@ -92,8 +110,30 @@ def agree(
         reproducibility = mean_correlation(np.array([match(X, start)[1] for start in starts]))
     return Agreed(
         X, support[order], reproducibility, objective.evaluate(X)[0],
-        objective.log_likelihood(X), n_failed, np.concatenate(histories),
+        objective.log_likelihood(X), errors[:, order], sum(not fit.converged for fit in fits),
+        np.concatenate([fit.history for fit in fits]),
     )  # fmt: skip
+
+
+def _refitted(
+    trials: Trials, l2: float, X: np.ndarray, support: np.ndarray,
+    solve: Callable[[np.ndarray], Solution],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Fit from X, and again without what too few objects have; dimensions, support and errors."""
+    while True:
+        last = solve(X)
+        kept = large(last.X)
+        X, support = np.ascontiguousarray(last.X[:, kept]), support[last.columns[kept]]
+        errors = standard_errors(X, trials, l2)
+        clear = count_significant(X, errors) >= LEAST_OBJECTS
+        if clear.all() or not clear.any():
+            return X, support, errors
+        X, support = np.ascontiguousarray(X[:, clear]), support[clear]
+
+
+def _tell_refit(told: Told, n_starts: int, iteration: int, value: float, n: int) -> None:
+    """Report an iteration of the fit after the starts."""
+    told(n_starts, share_done(iteration), message(value, n))
 
 
 def share_done(iteration: int) -> float:

@@ -10,20 +10,12 @@ from skscreen.concepts.fit import Agreed, Settings, agree, solve_starts
 from skscreen.concepts.problem.objective import Objective, check_free
 from skscreen.concepts.problem.trials import Trials
 from skscreen.concepts.reading import Reading
-from skscreen.concepts.tools.errors import count_significant, standard_errors
+from skscreen.concepts.tools.errors import count_significant
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.warning import warn_user
 
 # The ridge as a share of the L1 penalty.
 RIDGE = 0.05
-
-
-def law(trials: Trials) -> float:
-    """Return the strength of the L1 penalty that belongs to so many trials."""
-    # The penalty competes with the noise of an entry of the gradient. The constant gives SPoSE's
-    # .008 with its 1.46 million trials of 1,854 objects. Weights that sum to less than one trial
-    # are no trial.
-    return 0.224 * float(np.sqrt(trials.n_objects / max(trials.total, 1.0)))
 
 
 def ridge(model: BaseEstimator, l1: float) -> float:
@@ -68,7 +60,7 @@ def fit_dimensions(
         fraction = done + (1.0 - done) * sum(shares) / count
         if tasks.end_task(fraction, f"start {len(found)} of {n_init}"):
             break
-    agreed = agree(objective, found, model.min_support, settings, told)
+    agreed = agree(objective, reading.trials, found, model.min_support, settings, told)
     if n_init > 1:
         tasks.end_task(1.0, f"dimensions={agreed.X.shape[1]}")
     _warn(model, agreed, objective.l1)
@@ -92,13 +84,12 @@ def _warn(model: BaseEstimator, found: Agreed, l1: float) -> None:
 
 def _store(model: BaseEstimator, found: Agreed, reading: Reading, objective: Objective) -> None:
     """Set the fitted attributes."""
-    errors = standard_errors(found.X, reading.trials, objective.l2)
     n_objects, d = len(reading.answers.objects), found.X.shape[1]
     model.l1_, model.l2_ = objective.l1, objective.l2
     model.support_, model.reproducibility_ = found.support, found.reproducibility
     model.standard_errors_ = np.full((n_objects, d), np.nan)
-    model.standard_errors_[reading.compared] = errors
-    model.n_significant_ = count_significant(found.X, errors)
+    model.standard_errors_[reading.compared] = found.errors
+    model.n_significant_ = count_significant(found.X, found.errors)
     model.objective_, model.log_likelihood_ = found.objective, found.log_likelihood
     model.history_, model.n_iter_ = found.history, len(found.history)
     model.answers_, model.n_trials_ = reading.answers, reading.n_given

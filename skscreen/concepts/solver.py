@@ -18,11 +18,13 @@ WINDOW = 10
 # the longest, as shares of the size of the points. A longer one would take the level start to zero,
 # where all dimensions end, before they differ.
 ARMIJO, SHORTER, SEARCHES, FIRST_STEP, LONGEST_STEP = 1e-4, 0.4, 30, 0.05, 0.2
-# The level of a start, SPoSE's, and as a multiple of the L1 penalty, what it has with its trials.
-# The penalty takes a level to zero in a time in proportion to both, in which dimensions grow.
-LEVEL, LEVEL_OF_PENALTY = 0.1, 12.5
-# Similarities at a start are at most this, so that their exponentials have slopes.
-MOST_SIMILAR = 50.0
+# The least level of a start, SPoSE's, and as a multiple of the L1 penalty. The penalty takes a
+# level to zero in a time in proportion to both, in which dimensions grow; of 12.5 too few do, or
+# none, where an object has few trials and many dimensions.
+LEVEL, LEVEL_OF_PENALTY = 0.1, 18.0
+# Similarities at a start are at most this, so that their exponentials have slopes; the dimensions
+# of a start are not fewer than these for it, if so many were asked for.
+MOST_SIMILAR, FEWEST = 50.0, 10
 
 # A line of the history of a fit; "start" counts the starts, the refit is the last of them.
 HISTORY = np.dtype([*certificate.HISTORY.descr, ("dimensions", int), ("start", int)])
@@ -42,9 +44,14 @@ class Solution:
     history: np.ndarray  # (n_iter,), of dtype HISTORY
 
 
-def level_start(n_objects: int, n_components: int, l1: float, seed: int) -> np.ndarray:
+def level_start(
+    n_objects: int, n_components: int, l1: float, seed: int, times: float = 1.0
+) -> np.ndarray:
     """Return the start of SPoSE: all entries alike, but for a tenth of noise."""
-    level = min(max(LEVEL, LEVEL_OF_PENALTY * l1), np.sqrt(MOST_SIMILAR / n_components))
+    # Of a high level, `times` the usual one, fewer dimensions, lest similarities be too large.
+    level = times * max(LEVEL, LEVEL_OF_PENALTY * l1)
+    n_components = min(n_components, max(int(MOST_SIMILAR / level**2), FEWEST))
+    level = min(level, np.sqrt(MOST_SIMILAR / n_components))
     drawn = np.random.default_rng(seed).normal(1.0, 0.1, size=(n_objects, n_components))
     return level * np.maximum(drawn, 0.0)
 

@@ -4,7 +4,7 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, ShuffleSplit
 
 from skscreen import ConceptEmbedding, ConceptEmbeddingCV
-from skscreen.concepts.tools.held_out import as_good
+from skscreen.concepts.tools.held_out import error_over_folds, error_over_trials
 from skscreen.metrics import match_dimensions
 from tests.concept_cases import answer, draw_trials
 
@@ -41,13 +41,13 @@ def test_the_fit_is_that_with_the_chosen_penalty():
     plain = ConceptEmbedding(10, l1=model.l1_, n_init=2, random_state=0).fit(TRIALS, ODD)
     np.testing.assert_array_equal(model.embedding_, plain.embedding_)
     np.testing.assert_array_equal(model.standard_errors_, plain.standard_errors_)
-    assert model.l2_ == plain.l2_ and model.test_scores_.shape == (3, 1)
+    assert model.l2_ == plain.l2_ and model.test_scores_.shape == (3, 3)
 
 
 def test_the_grid_is_around_the_law():
     model = ConceptEmbeddingCV(4, l1s=3, n_init=1, max_iter=50, random_state=0)
     model.fit(TRIALS[:500], ODD[:500])
-    law = 0.224 * np.sqrt(N / 500)
+    law = 0.224 * np.sqrt(N / 500) * (787.0 * N / 500) ** 0.15
     np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.7, 1.5, 3))
 
 
@@ -82,17 +82,35 @@ def test_the_same_in_threads():
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
 
 
-def test_as_good_up_to_the_error_of_the_difference():
+def test_errors_of_differences_over_trials():
     draws = np.random.default_rng(1)
-    best = draws.normal(size=400)
-    noise = draws.normal(size=400)
+    best, noise = draws.normal(size=400), draws.normal(size=400)
     log_p = np.stack([best, best - 0.01 + noise - noise.mean(), best - 0.5])
-    every = np.arange(400)
-    assert as_good(log_p, np.ones(400), every, 0).tolist() == [True, True, False]
-    difference = best - log_p[1]
-    error = difference.std() / np.sqrt(400)
-    shifted = np.stack([best, log_p[1] + difference.mean() - 1.01 * error])
-    assert as_good(shifted, np.ones(400), every, 0).tolist() == [True, False]
+    found = error_over_trials(log_p, np.ones(400), np.arange(400), 0)
+    np.testing.assert_allclose(found, [0.0, noise.std() / 20.0, 0.0], atol=1e-12)
+    # Trials of a participant who answers alike count as one.
+    twice = error_over_trials(np.repeat(log_p, 2, axis=1), np.ones(800), np.arange(800) // 2, 0)
+    np.testing.assert_allclose(twice, found, atol=1e-12)
+
+
+def test_errors_of_differences_over_folds():
+    means = np.array([[-0.7, -0.8, -0.9], [-0.71, -0.83, -0.9], [-0.8, -0.9, -1.0]])
+    found = error_over_folds(means, 1.0 / 9.0, 0)
+    # t of two degrees of freedom, where a normal variable is at its standard error.
+    expected = np.std([0.01, 0.03, 0.0], ddof=1) * np.sqrt(1.0 / 3.0 + 1.0 / 9.0) * 1.32124
+    np.testing.assert_allclose(found, [0.0, expected, 0.0], rtol=1e-4, atol=1e-15)
+    assert error_over_folds(means[:, :1], 1.0 / 9.0, 0).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_as_good_is_what_loses_no_more_than_the_larger_error():
+    search = clone(SEARCH).set_params(cv=None).fit(TRIALS, ODD)
+    means = search.test_log_likelihoods_
+    assert means.shape == (3, 3)
+    lost = (means[search.best_index_] - means).mean(axis=1)
+    over_folds = error_over_folds(means, 1.0 / 9.0, search.best_index_)
+    assert search.as_good_[lost <= over_folds].all() and search.as_good_[search.best_index_]
+    within = np.median(search.n_dimensions_[search.as_good_], axis=1)
+    assert search.dimension_range_ == (within.min(), within.max())
 
 
 def test_wrong_grids_and_folds():

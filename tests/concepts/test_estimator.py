@@ -9,9 +9,10 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
-from skscreen import ConceptEmbedding, read_answers
+from skscreen import ConceptEmbedding, ConceptEmbeddingCV, read_answers
 from skscreen.concepts.problem.objective import Objective
 from skscreen.concepts.reading import read
 from skscreen.metrics import match_dimensions
@@ -80,8 +81,12 @@ def test_the_penalty_belongs_to_the_number_of_trials():
     model = ConceptEmbedding(5, n_init=1, max_iter=300, random_state=0)
     for count in (1500, 3000):
         model.fit(TRIALS[:count], ODD[:count])
-        assert model.l1_ == pytest.approx(0.224 * np.sqrt(N / count))
+        share = N / count
+        assert model.l1_ == pytest.approx(0.224 * np.sqrt(share) * (787.0 * share) ** 0.15)
         assert model.l2_ == pytest.approx(model.l1_ / 20.0)
+    # As of a set as large as SPoSE's: the penalty falls with the root of the number of trials.
+    model.set_params(max_iter=1).fit(TRIALS, ODD, sample_weight=np.full(len(ODD), 30.0))
+    assert model.l1_ == pytest.approx(0.224 * np.sqrt(N / (30.0 * len(ODD))))
 
 
 def test_answers_and_arrays_are_the_same():
@@ -390,3 +395,32 @@ def test_a_signal_ends_a_fit_soon(n_jobs):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     assert not hasattr(model, "embedding_")
+
+
+@pytest.mark.parametrize("model", [ConceptEmbedding(), ConceptEmbeddingCV()], ids=["one", "search"])
+@pytest.mark.parametrize("check", [
+    "check_estimator_cloneable", "check_estimator_repr", "check_get_params_invariance",
+    "check_no_attributes_set_in_init", "check_parameters_default_constructible", "check_set_params",
+])  # fmt: skip
+def test_checks_of_scikit_learn_that_need_no_samples(model, check):
+    getattr(estimator_checks, check)(type(model).__name__, model)
+
+
+def test_fits_as_scikit_learn_asks_of_them():
+    """What its checks with samples ask, with trials: they pass features, which are no trials."""
+    shown, odd = TRIALS[:600].copy(), ODD[:600].copy()
+    for model in (clone(MODEL), ConceptEmbeddingCV(4, l1s=[0.02], n_init=1, random_state=0)):
+        before = model.get_params()
+        with pytest.raises(NotFittedError):
+            model.predict(shown)
+        assert model.fit(shown, odd) is model and model.get_params() == before
+        again = pickle.loads(pickle.dumps(model))
+        assert again.score(shown, odd) == model.score(shown, odd)
+        np.testing.assert_array_equal(clone(model).fit(shown, odd).embedding_, model.embedding_)
+        np.testing.assert_array_equal(model.predict(shown)[::-1], model.predict(shown[::-1]))
+        public = {name for name in vars(model) if not name.startswith("_")}
+        assert all(name.endswith("_") for name in public - set(before))
+        with pytest.raises(ValueError, match=r"\bodd\b|^y\b"):
+            model.fit(shown, odd[:-1])
+    np.testing.assert_array_equal(shown, TRIALS[:600])
+    np.testing.assert_array_equal(odd, ODD[:600])
