@@ -67,8 +67,9 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         object has a huge entry and all others tiny ones: in products these cost little.
     n_init : int, default=3
         Number of starts, each with all entries near the same level, and noise of its own. The level
-        is .1, as in SPoSE, or 18 l1, if that is larger; a start has at most 50 / level^2 dimensions,
-        but 10 in any case. If all end at zero, the start is repeated from twice the level.
+        is .1, as in SPoSE, or 18 l1, if that is larger; of a high level a start has fewer
+        dimensions, 50 / level^2, but 10 at least. If the penalty takes all of them to zero, the
+        start is repeated from twice the level.
     min_support : float, default=0.5
         A dimension is kept if at least this share of the starts has it, from 0 to 1. Dimensions of
         two starts are the same if they correlate by more than .6 and are paired one to one. Of
