@@ -6,6 +6,7 @@ there a wrong call that returns has read and written nothing else.
 
 import copy
 import sys
+import warnings
 from types import ModuleType
 
 import numpy as np
@@ -53,6 +54,10 @@ def kernel_machines():
         found = X, TWO, X, TWO
         skscreen.svc_certified_C(*found, C_range=(0.1, 10.0), kernel="linear", loss=loss, eps=0.1)
     skscreen.ScreenedSVC().fit(X, np.arange(60) // 6)
+    for y in (TWO, THREE):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            skscreen.ScreenedSVC(probability=True).fit(X, y).predict_proba(X)
     words = sparse.csr_array(np.where(RNG.random((300, 300)) < 0.05, 1.0, 0.0))
     skscreen.ScreenedLinearSVC().fit(words, np.arange(300) % 3)
     skscreen.svc_path(X, X[:, 0] > 0.0, Cs=[1e8, 1e10], kernel="linear", tol=1e-10)
@@ -67,6 +72,7 @@ def kernel_machines():
 
 def many_rows():
     skscreen.ScreenedSVC().fit(WIDE[:, :3], WIDE_Y)
+    skscreen.ScreenedSVC().fit(WIDE[:300, :3], WIDE_Y[:300])
     for rows in (WIDE, WIDE[:, :3]):
         skscreen.ScreenedSVC(cache_size=1, tol=1e-2).fit(rows, WIDE_Y > 0)
         blocks = RBFBlocks(*(2 * [RBFRows(rows[:50], 0.2)]))

@@ -11,9 +11,6 @@ from typing import Any, TypeVar
 # Parameters are checked, and errors of them read, as those of scikit-learn.
 from sklearn.base import BaseEstimator, _fit_context
 
-# Platt's probabilities as `SVC` has them, without a classifier around the scores.
-from sklearn.calibration import _sigmoid_calibration as sigmoid_calibration
-
 # `score`, `predict` and `sparsify` of linear classifiers, in the last digit as in `LinearSVC`.
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 
@@ -67,7 +64,6 @@ __all__ = [
     "openmp_effective_n_threads",
     "safe_indexing",
     "safe_split",
-    "sigmoid_calibration",
     "validate_params",
     "wrap_data_with_container",
 ]

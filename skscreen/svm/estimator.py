@@ -39,6 +39,7 @@ from skscreen.svm.scores import (
     raw_scores,
     settled_scores,
     votes,
+    weights_of_pairs,
     winners,
 )
 from skscreen.svm.solvers.kernel.pairs import sums_of_pairs
@@ -64,7 +65,10 @@ def warn_of_flaws(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> 
 
 
 def warn_of_gaps(model: BaseEstimator, found: PairSolutions) -> None:
-    """Warn of problems of pairs above the tolerance."""
+    """Warn of problems of pairs above the tolerance, or without a certificate."""
+    if np.isnan(found.gaps).any():
+        warn_user(NO_CERTIFICATE)
+        return
     off = np.flatnonzero(~(found.gaps <= model.tol * found.primals))
     if off.size:
         worst = off[np.argmax(found.relative_gaps[off])]
@@ -208,12 +212,15 @@ class BaseSVC(ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
         return self.classes_[how.present[found]]
 
     def __getattr__(self, name: str):
-        """Name an alternative in the error about missing probabilities."""
+        """Compute `coef_` of many pairs; name an alternative where there are no probabilities."""
         known = getattr(type(self), name, None)
         if isinstance(known, property) and known.fget is not None:
             # Its own error says more.
             return known.fget(self)
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name == "coef_" and "dual_coef_" in self.__dict__ and self.kernel == "linear":
+            # Of many pairs they take more memory than the support vectors.
+            return weights_of_pairs(self, self._decision)
         if name in ("predict_proba", "predict_log_proba"):
             text = (
                 f"{text}. Use CalibratedClassifierCV({type(self).__name__}(...), ensemble=False)"
@@ -254,7 +261,8 @@ def learn(
     blas_threads = blas_threads_for(problem.width, n_threads)
     kind = "class" if is_classifier(model) and not is_joint else "fit"
     say(model.verbose, problem.road)
-    if starts is None and not model.verbose and not hasattr(model, "_skl_callbacks"):
+    is_followed = model.verbose or hasattr(model, "_skl_callbacks")
+    if starts is None and (not is_followed or problem.road.solver == "LIBSVM"):
         # Nobody follows the problems one by one.
         with blas_threads, at_most(model.n_jobs):
             together = problem.solve_together(C, model.tol)
@@ -332,7 +340,7 @@ def set_learned(
             w = weights_of(solutions)
     if kernel.name in KERNELS_WITH_GAMMA:
         learned["gamma_"] = kernel.gamma
-    if kernel.name == "linear":
+    if w is not None:
         coef = shown(w)
         learned["coef_"] = coef[0] if model.flat_coef else coef
     if signed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,16 @@ from sklearn.utils import check_random_state, deprecated
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.checks import Matrix, MatrixLike
-from skscreen.core.sklearn_private import sigmoid_calibration
+from skscreen._compiled import svm as loops
+from skscreen.core.checks import MatrixLike
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
+from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.problem import SVMProblem
-from skscreen.svm.scores import DecisionRule, settled_scores
+from skscreen.svm.scores import DecisionRule, dense_dual_coef, settled_scores
+
+# Folds of the scores of held-out samples, and the least tolerance of their fits: that of `SVC`.
+_N_FOLDS, _TOL = 5, 1e-3
 
 
 class ProbabilitiesMixin:
@@ -107,33 +111,93 @@ def warn_of_probability(name: str) -> None:
 
 
 def sigmoids(model: BaseEstimator, problem: Any) -> np.ndarray:
-    """Return A and B of 1 / (1 + exp(A f + B)), (n_problems, 2), by scores of held-out samples."""
-    division, rng = problem.division, check_random_state(model.random_state)
-    out = np.empty((division.n_problems, 2))
-    for k in range(division.n_problems):
-        part, signs, labels = division.rows(k), division.signs(k), problem.labels
-        of_part = labels.rows[part], signs, labels.weights[part]
-        out[k] = _sigmoid_of(model, problem.X, *of_part, rng)
+    """Return A and B of 1 / (1 + exp(A f + B)), (n_problems, 2), by scores of held-out samples.
+
+    A sample is held out once, from all problems it is in. The folds hold equal shares of each
+    class, and are solved as precisely as `SVC` solves.
+    """
+    labels, n_classes = problem.labels, problem.labels.present.size
+    pairs = isinstance(problem.division, OneVsOne)
+    n_columns = n_classes - 1 if pairs else problem.division.n_problems
+    scores, folds = np.zeros((labels.rows.size, n_columns)), _folds(labels.codes, model)
+    for held in (np.flatnonzero(folds == k) for k in range(_N_FOLDS)):
+        if held.size:
+            rest = np.setdiff1d(np.arange(labels.rows.size), held, assume_unique=True)
+            scores[held] = _held_scores(model, problem, held, rest, pairs)
+    out = np.empty((problem.division.n_problems, 2))
+    if pairs:
+        order, ends = np.argsort(labels.codes, kind="stable"), np.bincount(labels.codes).cumsum()
+        loops.fit_pair_sigmoids(scores[order], ends, out)
+    for k in range(0 if pairs else n_columns):
+        positive = (problem.division.signs(k) > 0.0).astype(np.uint8)
+        loops.fit_sigmoid(np.ascontiguousarray(scores[:, k]), positive, out[k])
     return out
 
 
-def _sigmoid_of(
-    model: BaseEstimator, X: Matrix, rows: np.ndarray, signs: np.ndarray, weights: np.ndarray,
-    rng: np.random.RandomState,
-) -> Sequence[float]:  # fmt: skip
-    """Return A and B for one problem, by the scores of five folds."""
-    scores, pairwise = np.empty(rows.size), model.kernel == "precomputed"
-    for held in np.array_split(rng.permutation(rows.size), 5):
-        rest = np.setdiff1d(np.arange(rows.size), held)
-        if held.size == 0:
-            continue
-        if rest.size == 0 or np.all(signs[rest] == signs[rest[0]]):
-            scores[held] = signs[rest[0]] if rest.size else 0.0
-            continue
-        fold = clone(model).fit(of_rows(X, rows[rest], pairwise), signs[rest], weights[rest])
-        given = X[rows[held]]
-        scores[held] = fold.decision_function(given[:, rows[rest]] if pairwise else given)
-    return sigmoid_calibration(scores, signs)
+def _folds(codes: np.ndarray, model: Any) -> np.ndarray:
+    """Return the fold that each sample is held out in, at random."""
+    rng, out = check_random_state(model.random_state), np.empty(codes.size, np.int64)
+    for members in np.split(np.argsort(codes, kind="stable"), np.bincount(codes).cumsum()[:-1]):
+        out[rng.permutation(members)] = (np.arange(members.size) + rng.randint(_N_FOLDS)) % _N_FOLDS
+    return out
+
+
+def _held_scores(model: Any, problem: Any, held: np.ndarray, rest: np.ndarray, pairs: bool) -> Any:
+    """Return the scores of held-out samples, a column for each other class or each problem."""
+    labels, pairwise = problem.labels, model.kernel == "precomputed"
+    codes, known = labels.codes[held], np.unique(labels.codes[rest])
+    n_classes, rows = labels.present.size, labels.rows
+    # Where one side is all held out, the other one wins.
+    if pairs:
+        other = np.arange(n_classes - 1) + (np.arange(n_classes - 1) >= codes[:, None])
+        has = np.isin(codes, known)[:, None].astype(float) - np.isin(other, known)
+        out = np.where(codes[:, None] < other, has, -has)
+    else:
+        out = np.where(np.isin(np.arange(n_classes), known), 1.0, -1.0)
+        out = np.tile(out[-problem.division.n_problems :], (held.size, 1))
+    if known.size < 2:
+        return out
+    with warnings.catch_warnings():
+        # The fit of all samples has warned already.
+        warnings.simplefilter("ignore")
+        fold = clone(model).set_params(tol=max(model.tol, _TOL))
+        fold.fit(of_rows(problem.X, rows[rest], pairwise), labels.codes[rest], labels.weights[rest])
+    X = problem.X[rows[held]]
+    X = X[:, rows[rest]] if pairwise else X
+    if not pairs:
+        found = settled_scores(fold, fold._decision, X)
+        found = np.hstack([-found, found]) if 2 == known.size < n_classes else found
+        out[:, known if n_classes > 2 else [0]] = found
+        return out
+    return _own_scores(fold, X, codes, known, out)
+
+
+def _own_scores(fold: Any, X: Any, codes: np.ndarray, known: np.ndarray, out: np.ndarray) -> Any:
+    """Write scores of samples of classes `codes` in the problems of their class that a fold has."""
+    if known.size == 2:
+        both = np.flatnonzero(np.isin(codes, known))
+        scores = -settled_scores(fold, fold._decision, X[both])[:, 0]
+        other = np.where(codes[both] == known[0], known[1], known[0])
+        out[both, other - (other > codes[both])] = scores
+        return out
+    kernel, support = fold._decision.kernel, fold.support_
+    K = X[:, support] if kernel.name == "precomputed" else kernel.between(X, fold.support_vectors_)
+    coefs, counts = dense_dual_coef(fold), fold.n_support_
+    own, places = np.repeat(np.arange(known.size), counts), np.arange(support.size)
+    filled = np.flatnonzero(counts)
+    starts = np.cumsum(counts)[filled] - counts[filled]
+    for c, code in enumerate(known.tolist()):
+        rows, others = np.flatnonzero(codes == code), np.delete(np.arange(known.size), c)
+        # Coefficients of the samples of other classes against this one.
+        row = np.minimum(c - (c > own), known.size - 2)
+        across = np.where(own == c, 0.0, coefs[row, places])
+        sums = np.zeros((rows.size, known.size))
+        sums[:, filled] = np.add.reduceat(K[rows] * across, starts, axis=1)
+        first, second = np.minimum(others, c), np.maximum(others, c)
+        pair = first * known.size - first * (first + 1) // 2 + second - first - 1
+        scores = K[np.ix_(rows, own == c)] @ coefs[:, own == c].T + sums[:, others]
+        out[np.ix_(rows, known[others] - (known[others] > code))] = scores + fold.intercept_[pair]
+    return out
 
 
 def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> np.ndarray:
@@ -141,32 +205,9 @@ def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> 
     p = np.clip(expit(-(of[:, 0] * scores + of[:, 1])), 1e-7, 1.0 - 1e-7)
     if p.shape[1] == 1:
         return np.hstack([1.0 - p, p])
-    return coupled(p) if one_against_one else p / p.sum(axis=1, keepdims=True)
-
-
-def coupled(p: np.ndarray) -> np.ndarray:
-    """Return probabilities of classes from those of the first of each pair, (n, k (k - 1) / 2).
-
-    The second method of T.-F. Wu, C.-J. Lin, R. C. Weng (2004), Probability estimates for
-    multi-class classification by pairwise coupling, JMLR 5: minimises the sum of
-    (r_ji q_i - r_ij q_j)^2 over q of sum 1, by Algorithm 2 with equation (47). Limits are LIBSVM's.
-    """
-    n, k = len(p), int(0.5 + np.sqrt(0.25 + 2.0 * p.shape[1]))
-    first, second = np.triu_indices(k, 1)
-    r = np.zeros((n, k, k))
-    r[:, first, second], r[:, second, first] = p, 1.0 - p
-    Q = -r.transpose(0, 2, 1) * r
-    Q[:, np.arange(k), np.arange(k)] = (r**2).sum(axis=1)
-    q = np.full((n, k), 1.0 / k)
-    for _ in range(max(100, k)):
-        Qq = np.einsum("nij,nj->ni", Q, q)
-        square = (q * Qq).sum(axis=1)
-        if np.abs(Qq - square[:, None]).max(initial=0.0) < 1e-5 / k:
-            break
-        for i in range(k):
-            step = (square - Qq[:, i]) / Q[:, i, i]
-            q[:, i] += step
-            square = (square + step * (step * Q[:, i, i] + 2.0 * Qq[:, i])) / (1.0 + step) ** 2
-            Qq = (Qq + step[:, None] * Q[:, i]) / (1.0 + step)[:, None]
-            q /= (1.0 + step)[:, None]
-    return q
+    if not one_against_one:
+        return p / p.sum(axis=1, keepdims=True)
+    # One column for each of k (k - 1) / 2 pairs.
+    out = np.empty((len(p), int(0.5 + np.sqrt(0.25 + 2.0 * p.shape[1]))))
+    loops.couple(p, out)
+    return out

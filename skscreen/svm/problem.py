@@ -17,11 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.core.checks import MatrixLike, check_labels, check_samples, refuse_masked
-from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.kernel import (
     FEW_ENTRIES,
     KERNELS_WITH_GAMMA,
@@ -39,6 +37,7 @@ from skscreen.svm.by_values import with_given_targets, with_weights
 from skscreen.svm.certificate import GivenTargets
 from skscreen.svm.dual import Dual
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
+from skscreen.svm.pair_weights import set_weights
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.roads import Fit, Plan
 from skscreen.svm.sample_set import SampleSet, Settings
@@ -48,12 +47,12 @@ from skscreen.svm.solvers.kernel.pairs import (
     SmallBlocks,
     block_bytes,
     has_all,
-    sums_of_pairs,
 )
 from skscreen.svm.solvers.linear.narrow import solve_narrow
 from skscreen.svm.solvers.solution import PairSolutions, SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
 from skscreen.svm.training_data import own
+from skscreen.svm.uncertified import solve_pairs
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,6 @@ class SVMProblem:
     def __init__(
         self, data: TrainingSet, settings: Settings, fit: Fit, shared: KernelMatrices | None = None
     ):
-        data.division.check(data.X.shape[1] if data.kernel.name == "linear" else 0)
         self.data, self.X, self.kernel = data, data.X, data.kernel
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
@@ -95,8 +93,11 @@ class SVMProblem:
             self._content = content_key(self._taking_part)
         fit = replace(fit, stored=self._content is not None, shared=shared is not None)
         self._sets: dict[int, SampleSet] = {}
-        everyone = SampleSet(self._taking_part, self.kernel, settings, fit)
+        members = data.division.members if fit.one_vs_one else ()
+        everyone = SampleSet(self._taking_part, self.kernel, settings, fit, members=members)
         self.road = everyone.road
+        has_weights = data.kernel.name == "linear" and self.road.values == "rows"
+        data.division.check(data.X.shape[1] if has_weights else 0)
         self._fit = replace(fit, stored=self.road.stores)
         self._stored: StoredFit | None = None
         if settings.store is not None and self.road.stores:
@@ -128,7 +129,8 @@ class SVMProblem:
         if self.road.values in ("few", "columns"):
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
             X = self._near_zero[0] if self.kernel.name == "linear" else self._taking_part
-            blocks = SmallBlocks(X, self.kernel, *how, self.road.values == "few", kept)
+            K = None if self.kernel.is_definite else samples.by_class
+            blocks = SmallBlocks(X, self.kernel, *how, self.road.values == "few", kept, K)
         else:
             kept = self._kept_blocks(block_bytes(division))
             blocks = ClassBlocks(samples.values, division, settings.bias, kept)
@@ -145,6 +147,10 @@ class SVMProblem:
 
     def solve_together(self, C: float, tol: float) -> PairSolutions | None:
         """Solve the problems of all pairs of classes for one C in one call, if there is one."""
+        if not math.isinf(C) and self._is_uncertified:
+            check_bounds(C, self.labels.weights)
+            how = self.division, C, self._settings.max_iter
+            return solve_pairs(self._taking_part, self.kernel, *how)
         is_limited = self._settings.max_iter is not None or math.isinf(C)
         if self.pairs is None or not self._fit.one_vs_one or is_limited:
             return None
@@ -154,7 +160,7 @@ class SVMProblem:
         out = self.pairs.solve_together(C, tol)
         unsolved = ~(out.gaps <= tol * out.primals)
         if self.kernel.name == "linear":
-            unsolved |= ~self._add_weights(out)
+            unsolved |= ~set_weights(out, self.division, self._taking_part, *self._near_zero)
         for k in np.flatnonzero(unsolved).tolist():
             alone = next(self.solve_path(k, [C], tol, self._beta(k, out.signed)))
             self._insert(k, out, alone)
@@ -167,6 +173,15 @@ class SVMProblem:
         signs = np.stack([division.signs(k) for k in range(division.n_problems)])
         losses = division.losses(0, settings.loss)
         return solve_narrow(self._taking_part, settings.bias, losses, signs, C, tol)
+
+    @property
+    def _is_uncertified(self) -> bool:
+        """Whether LIBSVM solves the problems of pairs, as the kernel of one has no certificate."""
+        if self.road.solver == "LIBSVM":
+            return True
+        if not self._fit.one_vs_one or self.road.otherwise != "LIBSVM":
+            return False
+        return any(self._samples(k).is_uncertified for k in range(self.division.n_problems))
 
     def _beta(self, problem: int, signed: np.ndarray) -> np.ndarray:
         """Return the dual variables of a pair."""
@@ -183,25 +198,6 @@ class SVMProblem:
         out.primals[problem], out.gaps[problem] = alone.certificate.primal, alone.certificate.gap
         if out.w is not None and alone.w is not None:
             out.w[problem] = alone.w
-
-    def _add_weights(self, out: PairSolutions) -> np.ndarray:
-        """Set the weights of features; return where their rounding errors are in the gap."""
-        X, origin = self._near_zero
-        X = X.toarray() if sparse.issparse(X) else X
-        order = np.concatenate(self.division.members)
-        ends = np.cumsum([rows.size for rows in self.division.members])
-        coefs = np.ascontiguousarray(out.signed[:, order].T)
-        out.w = sums_of_pairs(np.ascontiguousarray(X[order].T), coefs, ends).T
-        out.b -= out.w @ np.broadcast_to(origin, X.shape[1])
-        lengths = np.sqrt(square_norms(self._taking_part))
-        sizes = np.linalg.norm(out.w, axis=1)
-        first, second = np.triu_indices(ends.size, 1)
-        weights = self.labels.weights
-        longest = np.array([weights[rows] @ lengths[rows] for rows in self.division.members])
-        total = np.array([weights[rows].sum() for rows in self.division.members])
-        lost = (longest[first] + longest[second]) * sizes
-        lost = 2.0 * EPS * out.C * (lost + (total[first] + total[second]) * np.abs(out.b))
-        return lost <= 1e-9 * out.primals
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""

@@ -25,6 +25,7 @@ Solver = Literal[
     "rows together",
     "Crammer-Singer",
     "L1",
+    "LIBSVM",
 ]
 Values = Literal["rows", "columns", "few", "class blocks", "tiles", "matrix"]
 Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
@@ -36,7 +37,7 @@ FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 # The same of pairs of many classes of few samples, whose matrix is one of all.
 MANY_IN_PAIRS = 5000
 # Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix.
-MANY_A_CLASS = 20
+MANY_A_CLASS = 48
 
 # Multiplications of a system of the size of the weights up to which rows are solved in one call.
 NARROW = 1e7
@@ -61,7 +62,7 @@ class Facts(Protocol):
 
     @property
     def is_definite(self) -> bool:
-        """Whether a kernel matrix of few samples is positive semi-definite."""
+        """Whether a kernel matrix of few samples is positive semi-definite, where it has to be."""
 
     @property
     def is_sparse(self) -> bool:
@@ -154,6 +155,7 @@ _SOLVERS = {
     "rows together": "coordinate descent and Newton's method",
     "Crammer-Singer": "one problem for all classes",
     "L1": "working sets of features and Newton's method",
+    "LIBSVM": "one call of LIBSVM, as the kernel is indefinite",
 }
 _VALUES = {
     "rows": "rows of features",
@@ -194,7 +196,11 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
     if fit.loss != loss or fit.solver != "auto" or needs_margins:
         return None
     if _is_small(fit, facts):
-        few = fit.n < MANY_A_CLASS * len(fit.classes)
+        if not fit.is_definite and not facts.is_definite:
+            is_whole = fit.plan == "one C" and _otherwise(fit) == "LIBSVM"
+            return Road("LIBSVM", "matrix", double=True, together=True) if is_whole else None
+        few = not fit.is_definite or fit.n < MANY_A_CLASS * len(fit.classes)
+        few = few and fit.one_vs_one
         values: Values = "few" if few else "columns"
         return Road("class pairs", values, double=True, together=True)
     shares = fit.one_vs_one and fit.is_definite and fit.kernel != "linear"
@@ -215,7 +221,7 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
         small = fit.n <= FEW_IN_PAIRS or (many_classes and 8 * fit.n**2 <= fit.cache_size * 2**20)
         if linear:
             return small and largest <= FEW_ROWS and 1.0 / LARGEST < facts.largest < LARGEST
-        return small and (fit.is_definite or facts.is_definite)
+        return small
     if fit.plan != "one C" or fit.n_problems > 1 or not fit.tube:
         return False
     # Hinges with kernels take less time than reading a file.

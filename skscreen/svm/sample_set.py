@@ -1,6 +1,7 @@
 """The samples of problems, rows or a kernel matrix, and the calls of their solvers."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skscreen._compiled import svm as loops
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.store import Store
@@ -15,6 +17,7 @@ from skscreen.samples.kernels.definite import (
     INDEFINITE,
     DefiniteMatrix,
     IndefiniteError,
+    check_symmetric,
     made_definite,
 )
 from skscreen.samples.kernels.distances import square_norms
@@ -58,6 +61,7 @@ class SampleSet:
     fit: Fit
     shared: KernelMatrices | None = None
     changed: DefiniteMatrix | None = None  # what makes an indefinite kernel definite
+    members: Sequence[np.ndarray] = ()  # of each class, where the problems are those of pairs
 
     @cached_property
     def road(self) -> Road:
@@ -83,15 +87,26 @@ class SampleSet:
 
     @property
     def is_definite(self) -> bool:
-        """Whether a kernel matrix of few samples is positive semi-definite."""
-        try:
-            gram, everyone = self.values, np.arange(self.values.n)
-            K = gram.compute(everyone, everyone)
-            K[everyone, everyone] += INDEFINITE * gram.diagonal.max()
-            np.linalg.cholesky(K)
-        except (IndefiniteError, np.linalg.LinAlgError):
-            return False
-        return True
+        """Whether the kernel matrix of few samples is positive semi-definite, for all pairs.
+
+        With a free intercept for dual variables of sum zero, see `samples.kernels.definite`.
+        """
+        K, free = self.by_class, self.settings.free
+        ends = np.cumsum([rows.size for rows in self.members])
+        ridge = INDEFINITE * float(max(K.max(), -K.min(), 0.0))
+        return loops.definite_pairs(K, ends, ridge, free)
+
+    @cached_property
+    def by_class(self) -> np.ndarray:
+        """The kernel matrix of few samples of pairs of classes, class by class."""
+        order = np.concatenate(self.members)
+        if self.kernel.name == "precomputed":
+            K = np.asarray(self.X[np.ix_(order, order)], np.float64)
+        else:
+            X = self.X[order]
+            K = np.ascontiguousarray(self.kernel.between(X, X))
+        check_symmetric(K, "X, as a kernel matrix,")
+        return K
 
     @property
     def is_sparse(self) -> bool:
@@ -128,6 +143,11 @@ class SampleSet:
             if otherwise != "LIBSVM":
                 raise
             return None
+
+    @property
+    def is_uncertified(self) -> bool:
+        """Whether the kernel is known to be one that LIBSVM solves for."""
+        return self.road.otherwise == "LIBSVM" and self._gram is None
 
     def _made_definite(self, shift: bool) -> Gram:
         changed = made_definite(self._matrix, free=self.settings.free, shift=shift)

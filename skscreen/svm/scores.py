@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
@@ -44,7 +45,7 @@ def known_scores(how: DecisionRule, X: Matrix) -> np.ndarray | None:
 
 def raw_scores(model: BaseEstimator, how: DecisionRule, X: Matrix) -> np.ndarray:
     """Return the scores of all problems, one column each, of samples from `asked`."""
-    if how.kernel.name == "linear":
+    if "coef_" in vars(model):
         return _linear_scores(model, X)
     if how.kernel.name != "precomputed":
         coefs = dense_dual_coef(model).T
@@ -95,6 +96,21 @@ def dense_dual_coef(model: BaseEstimator) -> np.ndarray:
     """Return the dual coefficients of a machine as an array."""
     coefs = model.dual_coef_
     return coefs.toarray() if is_sparse(coefs) else coefs
+
+
+def weights_of_pairs(model: BaseEstimator, how: DecisionRule) -> Any:
+    """Return the weights of features of each pair of classes, from dual variables."""
+    n, coefs = how.present.size, dense_dual_coef(model)
+    codes = np.repeat(np.arange(n), model.n_support_[how.present])
+    # Rows of a class are the others, in order.
+    row, place = np.nonzero(coefs)
+    own, other = codes[place], row + (row >= codes[place])
+    first, second = np.minimum(own, other), np.maximum(own, other)
+    problem = first * n - first * (first + 1) // 2 + second - first - 1
+    shape = model.intercept_.size, codes.size
+    signed = sparse.csr_array((coefs[row, place], (problem, place)), shape=shape)
+    weights = signed @ model.support_vectors_
+    return type(model.support_vectors_)(weights) if sparse.issparse(weights) else weights
 
 
 def pair_scores(sums: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
@@ -178,7 +194,7 @@ def _pair_scores(
 ) -> Iterator[tuple[slice, tuple]]:
     """Yield parts of the samples, and their scores of pairs as the compiled loops take them."""
     n_classes, intercepts = how.present.size, model.intercept_
-    if how.kernel.name == "linear":
+    if "coef_" in vars(model):
         for part in _parts(X, n_classes**2):
             yield part, (np.ascontiguousarray(_linear_scores(model, _rows(X, part))),)
         return

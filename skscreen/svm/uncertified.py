@@ -5,14 +5,17 @@ import warnings
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.definite import IndefiniteError
+from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import PairSolutions, SampleSolution
 
 NO_CERTIFICATE = (
     "the kernel is not positive semi-definite: the problem is not convex, the solution is where "
@@ -24,6 +27,47 @@ SHIFTED = (
     "the kernel is not positive semi-definite: its diagonal was added to, as with "
     "indefinite='shift', see kernel_shift_. Choose another kernel or other parameters."
 )
+
+
+def solve_pairs(
+    X: Any, kernel: Kernel, division: OneVsOne, C: float, max_iter: int | None
+) -> PairSolutions:
+    """Return the points of all pairs of classes where one call of LIBSVM stops."""
+    labels, members, n = division.labels, division.members, division.labels.rows.size
+    caps, signed = C * labels.weights, np.zeros((len(members) - 1, n))
+    given = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
+    model = SVC(kernel=kernel.name, max_iter=max_iter or -1, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, labels.codes, sample_weight=caps)
+    coefs = model.dual_coef_
+    signed[:, model.support_] = coefs.toarray() if sparse.issparse(coefs) else coefs
+    # Of each sample for each other class.
+    row = np.arange(len(members) - 1)
+    other = row + (row >= labels.codes[:, None])
+    scores, b = _scores(X, kernel, division, signed), np.ravel(model.intercept_)
+    first = np.minimum(other, labels.codes[:, None])
+    second = np.maximum(other, labels.codes[:, None])
+    problem = first * len(members) - first * (first + 1) // 2 + second - first - 1
+    signs = np.where(labels.codes[:, None] < other, 1.0, -1.0)
+    lost = caps[:, None] * np.maximum(1.0 - signs * (scores + b[problem]), 0.0)
+    values = (0.5 * signed.T * scores + lost).ravel()
+    primals = np.bincount(problem.ravel(), values, minlength=b.size)
+    gaps, n_iters = np.full(b.size, np.nan), np.ravel(model.n_iter_).astype(np.int64)
+    return PairSolutions(C, signed, b, gaps, primals, n_iters)
+
+
+def _scores(X: Any, kernel: Kernel, division: OneVsOne, signed: np.ndarray) -> np.ndarray:
+    """Return the scores (n, n_classes - 1) of samples, without intercepts, for each other class."""
+    codes, out = division.labels.codes, np.zeros(signed.T.shape)
+    for c, rows in enumerate(division.members):
+        given = kernel.name == "precomputed"
+        K = X[:, rows] if given else kernel.between(X, X[rows])
+        out[rows] += K[rows] @ signed[:, rows].T
+        others = np.flatnonzero(codes != c)
+        own, place = codes[others] - (codes[others] > c), c - (c > codes[others])
+        out[others, place] += np.einsum("ij,ij->i", K[others], signed[np.ix_(own, rows)])
+    return out
 
 
 class UncertifiedSolver:

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from svm_reference import box_qp, dual, free_optimum
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, ScreenedSVR
-from skscreen.svm.probabilities import coupled
+from skscreen.svm.probabilities import probabilities
 
 X, y = load_iris(return_X_y=True)
 X = scale(X)
@@ -69,7 +69,14 @@ def test_coupled_probabilities_are_the_optimum():
     rng = np.random.default_rng(0)
     for k in (3, 5):
         p = rng.uniform(0.05, 0.95, (20, k * (k - 1) // 2))
-        for found, row in zip(coupled(p), p, strict=True):
+        # Scores whose sigmoids these are.
+        scores, plain = np.log(p / (1.0 - p)), np.tile([-1.0, 0.0], (p.shape[1], 1))
+        all_found = probabilities(scores, plain, True)
+        # Rows do not depend on each other.
+        assert_array_equal(
+            np.vstack([probabilities(f[None], plain, True) for f in scores]), all_found
+        )
+        for found, row in zip(all_found, p, strict=True):
             Q, places = np.zeros((k, k)), zip(*np.triu_indices(k, 1), strict=True)
             for (i, j), r in zip(places, row, strict=True):
                 term = np.zeros(k)

@@ -234,7 +234,11 @@ def test_problems_solved_in_one_call_are_those_solved_one_by_one(kernel, interce
         assert_allclose(together.primals[k], alone.certificate.primal, rtol=1e-7)
         assert_allclose(together.b[k], alone.b, atol=1e-3)
         if kernel == "linear":
-            assert_allclose(together.w[k], alone.w, atol=1e-3)
+            i, j = problem.division.pairs[k]
+            first, second = (problem.division.members[c] for c in (i, j))
+            used = rows[problem.labels.rows]
+            w = together.signed[j - 1, first] @ used[first]
+            assert_allclose(w + together.signed[i, second] @ used[second], alone.w, atol=1e-3)
     assert together.relative_gaps.max() <= 1e-8
     # The certificate is that of the dual variables: each problem beside an independent solver.
     peer = SVC(C=2.0, kernel=kernel, gamma=problem.kernel.gamma, tol=1e-9)
@@ -243,6 +247,70 @@ def test_problems_solved_in_one_call_are_those_solved_one_by_one(kernel, interce
     if intercept == "free" and kernel != "precomputed":
         peer.fit(rows, labels, weights)
         assert_array_equal(model.predict(rows), peer.predict(rows))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_weights_of_many_pairs_are_computed_when_asked_for(offset):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(30), 3)
+    rows = rng.normal(size=(30, 5))[labels] + 0.3 * rng.normal(size=(90, 5)) + offset
+    for given in (rows, sparse.csr_array(rows)) if offset == 0.0 else (rows,):
+        model = ScreenedSVC(kernel="linear", tol=1e-8, decision_function_shape="ovo")
+        model.fit(given, labels)
+        peer = SVC(kernel="linear", tol=1e-8, decision_function_shape="ovo")
+        # Nothing but the intercept changes; SVC would not end far from the origin.
+        peer.fit(rows - offset, labels)
+        # There scores by dual variables would have fewer digits.
+        assert ("coef_" in vars(model)) == (offset > 0.0)
+        theirs = peer.coef_
+        ours = model.coef_.toarray() if sparse.issparse(given) else model.coef_
+        assert_allclose(ours, theirs, atol=1e-5)
+        scores = model.decision_function(given)
+        assert_allclose(scores, given @ ours.T + model.intercept_, atol=1e-9 * (1.0 + offset))
+        model.coef_ = model.coef_
+        assert_allclose(model.decision_function(given), scores, atol=1e-9 * (1.0 + offset))
+
+
+def test_pairs_without_a_certificate_are_those_of_one_svc():
+    rng = np.random.default_rng(0)
+    labels, rows = np.repeat(np.arange(12), 15), 3.0 * rng.normal(size=(180, 4))
+    weights = rng.integers(0, 3, 180).astype(float)
+    model = ScreenedSVC(kernel="sigmoid", gamma=0.3, decision_function_shape="ovo")
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        model.fit(rows, labels, weights)
+    # SVC reads weights of 0 as those of samples that are left out, too.
+    peer = SVC(kernel="sigmoid", gamma=0.3, decision_function_shape="ovo")
+    peer.fit(rows, labels, weights)
+    assert_allclose(model.decision_function(rows), peer.decision_function(rows), atol=1e-9)
+    assert np.isnan(model.dual_gap_)
+    # The objective is that of its point: of the first pair by hand.
+    used = (labels < 2) & (weights > 0)
+    K = np.tanh(0.3 * rows[used] @ model.support_vectors_.T)
+    ends = model.n_support_.cumsum()
+    beta = np.zeros(ends[-1])
+    beta[: ends[0]], beta[ends[0] : ends[1]] = (
+        model.dual_coef_[0, : ends[0]], model.dual_coef_[0, ends[0] : ends[1]],
+    )  # fmt: skip
+    scores = K @ beta
+    own = np.tanh(0.3 * model.support_vectors_ @ model.support_vectors_.T)
+    margins = np.where(labels[used] == 0, 1.0, -1.0) * (scores + model.intercept_[0])
+    losses = weights[used] @ np.maximum(1.0 - margins, 0.0)
+    assert_allclose(model.objective_[0], 0.5 * beta @ own @ beta + losses, rtol=1e-9)
+
+
+def test_a_function_that_is_definite_for_sums_of_zero_is_certified_for_many_classes():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(25), 4)
+    rows = rng.normal(size=(25, 5))[labels] + 0.5 * rng.normal(size=(100, 5))
+
+    def energy(A, B):
+        return -np.sqrt(((A[:, None] - B) ** 2).sum(axis=2))
+
+    model = ScreenedSVC(kernel=energy, tol=1e-9, decision_function_shape="ovo")
+    model.fit(rows, labels)
+    peer = SVC(kernel=energy, tol=1e-10, decision_function_shape="ovo").fit(rows, labels)
+    assert model.dual_gap_ <= 1e-9
+    assert_allclose(model.decision_function(rows), peer.decision_function(rows), atol=1e-3)
 
 
 def test_hundreds_of_classes_have_the_labels_of_svc():

@@ -56,7 +56,9 @@ TABLE = [
     ("pairs of few on a path", PAIRS, {"plan": "grid"}, {}, FEW),
     ("pairs of few, within eps", PAIRS, {"plan": "eps"}, {}, MATRIX),
     ("pairs of few, from a store", PAIRS, {"stored": True}, {}, FEW),
-    ("pairs of few, definite", PAIRS, {"is_definite": False}, {}, FEW),
+    ("pairs of few, definite", PAIRS, {"is_definite": False}, {}, WHOLE),
+    ("pairs of few, indefinite", PAIRS, {"is_definite": False, "indefinite": "warn"},
+     {"is_definite": False}, Road("LIBSVM", "matrix", double=True, together=True)),
     # Pairs of classes.
     ("pairs", PAIRS, {"classes": (2000, 500, 400)}, {}, BLOCKS),
     ("pairs from a store", PAIRS, {"classes": (2000, 500, 400), "stored": True}, {},

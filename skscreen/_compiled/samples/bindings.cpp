@@ -54,6 +54,7 @@ void bind(nb::module_& m) {
   bind_matrices<float>(m);
   bind_matrices<double>(m);
   m.def("add_gram_rows", &add_gram_rows, ReleaseGIL());
+  m.def("flaws", &flaws, ReleaseGIL());
   m.def("add_gram_rows_at", &add_gram_rows_at, ReleaseGIL());
   m.def("rbf_values", &rbf_values, ReleaseGIL());
   m.def("poly_values", &poly_values, ReleaseGIL());

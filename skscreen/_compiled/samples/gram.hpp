@@ -4,7 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <tuple>
 
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
@@ -58,6 +61,33 @@ inline void add_gram_rows_at(Matrix<const double> K, Array<const int64_t> rows,
   expects_sizes(columns.size, "out", out);
   const int64_t* column = columns.data;
   add_gram_rows_by(K, rows, weights, out, [column](int64_t j) { return column[j]; });
+}
+
+// What a square matrix K with roots of its diagonal shows of itself: the largest |K_ij|, NaN if any
+// is not finite, the largest |K_ij - K_ji|, and the largest |K_ij| - roots_i roots_j.
+inline std::tuple<double, double, double> flaws(Matrix<const double> K, Array<const double> roots) {
+  constexpr int64_t TILE = 64;
+  const int64_t n = K.rows;
+  expects_shape(n, n, "K", K);
+  expects_sizes(n, "roots", roots);
+  double largest = 0.0, apart = 0.0, excess = -std::numeric_limits<double>::infinity(), zero = 0.0;
+  double across[TILE];
+  for (int64_t top = 0; top < n; top += TILE)
+    for (int64_t left = top; left < n; left += TILE)
+      for (int64_t i = top; i < std::min(top + TILE, n); ++i) {
+        const int64_t first = std::max(left, i), count = std::min(left + TILE, n) - first;
+        for (int64_t k = 0; k < count; ++k) across[k] = K(first + k, i);
+        const double *row = K.row(i).data + first, *others = roots.data + first, own = roots[i];
+#pragma omp simd reduction(max : largest, apart, excess) reduction(+ : zero)
+        for (int64_t k = 0; k < count; ++k) {
+          const double a = std::abs(row[k]), b = std::abs(across[k]), most = std::max(a, b);
+          largest = std::max(largest, most);
+          apart = std::max(apart, std::abs(row[k] - across[k]));
+          excess = std::max(excess, most - own * others[k]);
+          zero += 0.0 * (row[k] + across[k]);
+        }
+      }
+  return {largest + zero, apart, excess};
 }
 
 // Write factor (K(i, j) - own_i - own_j), i in rows and j in columns, to columns of out.

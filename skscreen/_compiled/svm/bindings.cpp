@@ -119,6 +119,7 @@ void bind_l1(nb::module_&);
 void bind_linear(nb::module_&);
 void bind_narrow(nb::module_&);
 void bind_pairs_together(nb::module_&);
+void bind_probabilities(nb::module_&);
 void bind_scores(nb::module_&);
 void bind_screening(nb::module_&);
 
@@ -129,6 +130,7 @@ void bind(nb::module_& m) {
   bind_linear(m);
   bind_narrow(m);
   bind_pairs_together(m);
+  bind_probabilities(m);
   bind_scores(m);
   bind_screening(m);
   m.attr("SMO_LANES") = SMO_LANES;

@@ -22,6 +22,7 @@ namespace skscreen::svm {
 
 void bind_pairs_together(nb::module_& m) {
   m.def("solve_pairs_together", &solve_pairs_together, ReleaseGIL());
+  m.def("definite_pairs", &DefinitePairs::are, ReleaseGIL());
 }
 
 }  // namespace skscreen::svm

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
+#include "svm/tiny_pair.hpp"
 
 namespace skscreen::svm {
 
@@ -36,6 +38,105 @@ struct ClassValues {
     out.resize((ends[i] - first(i)) * width);
     for (int64_t r = first(i); r < ends[i]; ++r)
       std::copy_n(K.row(r).data + first(j), width, out.data() + (r - first(i)) * width);
+  }
+};
+
+// Whether kernel matrices (n, n) of the samples of each pair of classes, which end before ends_c,
+// are positive semi-definite up to a ridge, for any dual variables or for those of sum 0.
+//
+// The Cholesky factor K_ii = U'U serves all pairs of class i: K_jj - X'X with U'X = K_ij has one.
+// For sums of 0 values are those seen from the first sample r of class i, K_ab - K_ar - K_rb + K_rr.
+class DefinitePairs {
+ public:
+  static bool are(Matrix<const double> K, Array<const int64_t> ends, double ridge, bool sums) {
+    expects_shape(K.rows, K.rows, "K", K);
+    expects_starts("ends", ends, K.rows);
+    expects(ends.size > 0 && ends[ends.size - 1] == K.rows, "ends must be those of all");
+    DefinitePairs found{K, ends, ridge, sums};
+    for (int64_t i = 0; i < ends.size; ++i)
+      if (!found.of_class(i)) return false;
+    return true;
+  }
+
+ private:
+  Matrix<const double> K;
+  Array<const int64_t> ends;
+  double ridge;
+  bool sums;
+  std::vector<double> U_, X_, S_;
+
+  DefinitePairs(Matrix<const double> K, Array<const int64_t> ends, double ridge, bool sums)
+      : K(K), ends(ends), ridge(ridge), sums(sums) {}
+
+  // Write values of sample i and `count` others from `first`, seen from sample r for sums of 0.
+  void copy(int64_t i, int64_t first, int64_t count, int64_t r, double* out) const {
+    const double *row = K.row(i).data + first, *origin = K.row(r).data + first;
+    if (!sums) {
+      std::copy_n(row, count, out);
+      return;
+    }
+    const double own = K(r, i) - K(r, r);
+    for_all(count, [=](int64_t k) { out[k] = (row[k] - origin[k]) - own; });
+  }
+
+  int64_t first(int64_t c) const { return c == 0 ? 0 : ends[c - 1]; }
+
+  // Subtract the sum of c_k x_k over n rows x, whose c stand in a column: four at a time.
+  static void subtract(int64_t width, double* to, int64_t n, const double* x, int64_t length,
+                       const double* c, int64_t apart) {
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+      const double a = c[k * apart], b = c[(k + 1) * apart], d = c[(k + 2) * apart],
+                   e = c[(k + 3) * apart];
+      const double *p = x + k * length, *q = p + length, *r = q + length, *s = r + length;
+      for_all(width, [=](int64_t i) { to[i] -= a * p[i] + b * q[i] + d * r[i] + e * s[i]; });
+    }
+    for (; k < n; ++k) {
+      const double a = c[k * apart], *p = x + k * length;
+      for_all(width, [=](int64_t i) { to[i] -= a * p[i]; });
+    }
+  }
+
+  // Write U over the upper triangle of S (n, n); return whether there is one.
+  static bool factor(std::vector<double>& S, int64_t n, double ridge) {
+    for (int64_t r = 0; r < n; ++r) {
+      double* row = &S[r * n + r];
+      subtract(n - r, row, r, &S[r], n, &S[r], n);
+      if (!(row[0] + ridge > 0.0)) return false;
+      const double inverse = 1.0 / std::sqrt(row[0] + ridge);
+      row[0] = 1.0 / inverse;
+      for_all(n - r - 1, [=](int64_t k) { row[k + 1] *= inverse; });
+    }
+    return true;
+  }
+
+  // Whether the pairs of a class and those after it are.
+  bool of_class(int64_t i) {
+    const int64_t a = first(i), m = ends[i] - a;
+    U_.resize(m * m);
+    for (int64_t r = 0; r < m; ++r) copy(a + r, a, m, a, &U_[r * m]);
+    if (!factor(U_, m, ridge)) return false;
+    for (int64_t j = i + 1; j < ends.size; ++j)
+      if (!of_pair(a, m, first(j), ends[j] - first(j))) return false;
+    return true;
+  }
+
+  bool of_pair(int64_t a, int64_t m, int64_t c, int64_t l) {
+    X_.resize(l * m);
+    S_.resize(l * l);
+    for (int64_t k = 0; k < m; ++k) {
+      double* row = &X_[k * l];
+      copy(a + k, c, l, a, row);
+      subtract(l, row, k, X_.data(), l, &U_[k], m);
+      const double inverse = 1.0 / U_[k * m + k];
+      for_all(l, [=](int64_t j) { row[j] *= inverse; });
+    }
+    for (int64_t r = 0; r < l; ++r) {
+      double* row = &S_[r * l + r];
+      copy(c + r, c + r, l - r, a, row);
+      subtract(l - r, row, m, &X_[r], l, &X_[r], l);
+    }
+    return factor(S_, l, ridge);
   }
 };
 
@@ -88,6 +189,7 @@ inline void solve_pairs_together(const ClassValues& values, Array<const double> 
   std::vector<std::vector<double>> own(k);
   for (int64_t c = 0; c < k; ++c) values.copy(c, c, own[c]);
   std::vector<double> between, low, high, target, beta, sizes, memory;
+  TinyPair few;
   int64_t p = 0;
   for (int64_t i = 0; i < k; ++i)
     for (int64_t j = i + 1; j < k; ++j, ++p) {
@@ -106,8 +208,18 @@ inline void solve_pairs_together(const ClassValues& values, Array<const double> 
           {own[i].data(), m, m}, {own[j].data(), l, l}, {between.data(), m, l}, values.square_bias};
       const Box box{{target.data(), size}, {low.data(), size}, {high.data(), size}, free, {}};
       const Array<double> point{beta.data(), size};
-      const auto [view, steps] =
-          improve_few(K, box, {sizes.data(), size}, values.relative, limits, point, memory);
+      const bool tiny = free && limits.part == 1.0 && size <= TinyPair::LARGEST;
+      View view;
+      int64_t steps;
+      if (tiny && few.solve(K, box, {sizes.data(), size}, values.relative, limits.tol, limits.share,
+                            limits.steps * size, point)) {
+        view = few.view;
+        steps = few.steps;
+      } else {
+        std::fill(beta.begin(), beta.end(), 0.0);
+        std::tie(view, steps) =
+            improve_few(K, box, {sizes.data(), size}, values.relative, limits, point, memory);
+      }
       for (int64_t r = 0; r < m; ++r) dual(j - 1, a + r) = std::min(beta[r], caps[a + r]);
       for (int64_t r = 0; r < l; ++r) dual(i, c + r) = std::max(beta[m + r], -caps[c + r]);
       found(p, 0) = free ? box.intercept(view.b, 0) : 0.0;

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigvalsh
 
+from skscreen._compiled import samples as loops
 from skscreen.core.memory import check_memory
 from skscreen.samples.kernels.distances import BLOCK
 
@@ -37,9 +38,11 @@ def check_symmetric(K: np.ndarray, what: str) -> None:
     """Refuse a matrix that is not square and symmetric; `what` it is begins the message."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{what} must be square, got shape {K.shape}.")
-    largest = max(K.max(initial=0.0), -K.min(initial=0.0))
+    largest, most, _ = loops.flaws(np.ascontiguousarray(K, np.float64), np.zeros(len(K)))
     if not np.isfinite(largest):
         raise ValueError("the kernel has values that are not finite on X")
+    if most <= INDEFINITE * largest:
+        return
     for first in range(0, len(K), BLOCK):
         part = slice(first, first + BLOCK)
         apart = np.abs(K[part] - K[:, part].T)
@@ -57,11 +60,14 @@ def check_symmetric(K: np.ndarray, what: str) -> None:
 def check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
     """Refuse a symmetric matrix with an indefinite minor of two rows."""
     roots = np.sqrt(np.maximum(diagonal, 0.0))
+    _, _, excess = loops.flaws(np.ascontiguousarray(K, np.float64), roots)
+    if excess <= INDEFINITE * diagonal.max():
+        return
     for first in range(0, len(K), BLOCK):
         part = slice(first, first + BLOCK)
-        excess = np.abs(K[part]) - roots[part, None] * roots
-        if excess.max() > INDEFINITE * diagonal.max():
-            i, j = np.unravel_index(excess.argmax(), excess.shape)
+        beyond = np.abs(K[part]) - roots[part, None] * roots
+        if beyond.max() == excess:
+            i, j = np.unravel_index(beyond.argmax(), beyond.shape)
             raise IndefiniteError(indefinite_message(f"see samples {first + i} and {j}"))
 
 

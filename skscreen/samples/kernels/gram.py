@@ -42,6 +42,20 @@ from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
 
+def _arguments(kernel: Kernel, X: Any) -> np.ndarray:
+    """Return sizes of terms of the kernel values of samples with themselves."""
+    size = abs(kernel.gamma) * square_norms(X) + abs(kernel.coef0)
+    return size**kernel.degree if kernel.name == "poly" else size
+
+
+def value_error(kernel: Kernel, X: Any) -> float:
+    """Return the largest error of computed values of a kernel of products; given ones have none."""
+    if kernel.name == "precomputed":
+        return 0.0
+    times = kernel.degree + 1.0 if kernel.name == "poly" else 1.0
+    return EPS * (X.shape[1] + 4.0) * times * float(_arguments(kernel, X).max(initial=0.0))
+
+
 class Gram:
     """The matrix of a kernel on samples X (n, d); of the kernel "precomputed" X is the matrix.
 
@@ -72,7 +86,9 @@ class Gram:
         elif kernel.name == "precomputed":
             # They may be of single precision.
             self.error = INDEFINITE
-            check_symmetric(self.X, "X, as a kernel matrix,")
+            if kernel.function is None:
+                # That of a function is checked where it is computed.
+                check_symmetric(self.X, "X, as a kernel matrix,")
             self.diagonal = np.array(np.diagonal(self.X), np.float64)
             check_minors(self.X, self.diagonal)
         # Overflow is what is checked.
@@ -242,8 +258,7 @@ class Gram:
         if kernel.is_definite:
             return products
         # A negative `coef0` cancels digits, and a sigmoid has values smaller than its argument.
-        size = kernel.gamma * square_norms(self.X) + abs(kernel.coef0)
-        size = size**kernel.degree if kernel.name == "poly" else size
+        size = _arguments(kernel, self.X)
         return products * float(np.max(size / np.maximum(self.diagonal, 1e-300)))
 
     @property

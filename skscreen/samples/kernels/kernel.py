@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
 
 from skscreen._compiled import samples as loops
 from skscreen.core.checks import Matrix, MatrixLike, is_sparse
@@ -211,6 +212,8 @@ class Kernel:
             return np.empty(shape)
         if callable(self.name):
             return matrix_of(self.name, X, Y, shape)
+        if self.name == "linear":
+            return safe_sparse_dot(X, Y.T, dense_output=True)
         if self.name != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)

@@ -17,7 +17,7 @@ from skscreen._compiled import svm as loops
 from skscreen.core.checks import Matrix
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.distances import square_norms
-from skscreen.samples.kernels.gram import Gram
+from skscreen.samples.kernels.gram import Gram, value_error
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.rows import LARGEST
 from skscreen.svm.dual import Dual
@@ -67,15 +67,17 @@ class FewFound(NamedTuple):
 
 
 def few_values(
-    X: Matrix, kernel: Kernel, bias: float, free: bool, whole: bool = False
-) -> FewValues:
-    """Return kernel values of few samples, computed as they are needed or all of them at once."""
+    X: Matrix, kernel: Kernel, bias: float, free: bool, whole: bool = False,
+    K: np.ndarray | None = None,
+) -> FewValues:  # fmt: skip
+    """Return kernel values of few samples, computed as they are needed, all at once, or known."""
     known = not whole and not sparse.issparse(X) and kernel.is_definite
     if known and kernel.name == "rbf":
         return _of_distances(X, kernel, bias, free)
     if known and kernel.name in ("linear", "poly"):
         return _of_products(X, kernel, bias)
-    K, lengths, relative, missing = class_values(kernel, X, free)
+    found = class_values(kernel, X, free) if K is None else known_values(kernel, X, K)
+    K, lengths, relative, missing = found
     sizes = np.sqrt(lengths**2 + bias**2) if bias else lengths
     return FewValues(K, GIVEN, 0, 0.0, 0.0, 1.0 - missing, sizes, relative, bias**2)
 
@@ -138,6 +140,18 @@ def class_values(
     errors = gram.exponent_error + EPS * largest
     relative = errors / largest if largest else 0.0
     return K, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest
+
+
+def known_values(
+    kernel: Kernel, X: Matrix, K: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return the same of a kernel that is definite on these samples only, for pairs at that.
+
+    A diagonal is no bound on its values, if dual variables are to have the sum zero.
+    """
+    largest = float(max(K.max(), -K.min()))
+    error = value_error(kernel, X)
+    return K, np.full(len(K), np.sqrt(largest)), error / largest if largest else 0.0, 0.0
 
 
 def solve_few(

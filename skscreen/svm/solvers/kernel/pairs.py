@@ -121,18 +121,17 @@ class SmallBlocks:
 
     def __init__(
         self, X, kernel: Kernel, division: Division | BothSides, bias: float, free: bool,
-        whole: bool = False, kept=None,
+        whole: bool = False, kept=None, K: np.ndarray | None = None,
     ):  # fmt: skip
         if isinstance(division, OneVsOne):
             self._pairs, sizes = division.pairs, [rows.size for rows in division.members]
             # Where the samples, class by class, stand among those that take part.
             self._order = np.concatenate(division.members)
             self._ends = np.concatenate([[0], np.cumsum(sizes)])
-            # Not by `of_rows`, which keeps the order of all.
-            order = self._order
-            X = X[np.ix_(order, order)] if kernel.name == "precomputed" else X[order]
+            # Not by `of_rows`, which keeps the order of all; a known K is in order.
+            X = X[self._order] if K is None else X
         self._free, self._whole = free, whole
-        compute = partial(few_values, X, kernel, bias, free, whole or kept is not None)
+        compute = partial(few_values, X, kernel, bias, free, whole or kept is not None, K)
         self._values = compute() if kept is None else kept.get("all", compute)
 
     def pair(self, problem: int, rows: np.ndarray) -> Solve:

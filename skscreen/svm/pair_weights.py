@@ -1,0 +1,56 @@
+"""Weights of features of the problems of all pairs of classes, or none where they are too many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skscreen.core.checks import Matrix, is_sparse
+from skscreen.core.floats import EPS
+from skscreen.samples.kernels.distances import square_norms
+from skscreen.samples.multiclass import OneVsOne
+from skscreen.svm.solvers.kernel.pairs import sums_of_pairs
+from skscreen.svm.solvers.solution import PairSolutions
+
+
+def set_weights(
+    out: PairSolutions, division: OneVsOne, X: Matrix, near: Matrix, origin: np.ndarray | float
+) -> np.ndarray:
+    """Set weights and intercepts; return where rounding errors of scores are within the gap.
+
+    Solutions are those of samples `near`, X less an origin. More weights than samples, and those of
+    sparse samples, are not set: scores are those by dual variables, if these have the digits.
+    """
+    order, ends, coefs = _by_class(out, division)
+    if is_sparse(near) or out.b.size > near.shape[0]:
+        sizes = sums_of_pairs(np.sqrt(square_norms(X))[None, order], np.abs(coefs), ends)[0]
+        moved = np.zeros(out.b.size)
+        if np.any(origin):
+            moved = sums_of_pairs((near[order] @ origin)[None], coefs, ends)[0]
+        has_digits = _has_digits(out, division, X, sizes, out.b - moved)
+        if has_digits.all():
+            out.b -= moved
+            return has_digits
+    near = near.toarray() if is_sparse(near) else near
+    out.w = sums_of_pairs(np.ascontiguousarray(near[order].T), coefs, ends).T
+    out.b -= out.w @ np.broadcast_to(origin, near.shape[1])
+    return _has_digits(out, division, X, np.linalg.norm(out.w, axis=1), out.b)
+
+
+def _by_class(out: PairSolutions, division: OneVsOne) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the samples class by class, where classes end, and dual variables (n, ...)."""
+    order = np.concatenate(division.members)
+    ends = np.cumsum([rows.size for rows in division.members])
+    return order, ends, np.ascontiguousarray(out.signed[:, order].T)
+
+
+def _has_digits(
+    out: PairSolutions, division: OneVsOne, X: Matrix, sizes: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    """Return where rounding errors of scores are within the gap; terms are |x| times `sizes`."""
+    lengths, weights = np.sqrt(square_norms(X)), division.labels.weights
+    first, second = np.triu_indices(len(division.members), 1)
+    longest = np.array([weights[rows] @ lengths[rows] for rows in division.members])
+    total = np.array([weights[rows].sum() for rows in division.members])
+    lost = (longest[first] + longest[second]) * sizes
+    lost = 2.0 * EPS * out.C * (lost + (total[first] + total[second]) * np.abs(b))
+    return lost <= 1e-9 * out.primals
