@@ -39,6 +39,9 @@ class HingeRisk:
         self._tops, self._zeros = self.caps / self._roots, np.zeros(samples.n)
         self._normal = self._roots * samples.y
         self._positive = float(self.caps[samples.y > 0.0].sum())
+        # Bounds of y_i a_i.
+        signed = samples.y * self.caps
+        self._low, self._high = np.minimum(signed, 0.0), np.maximum(signed, 0.0)
 
     @property
     def centre(self) -> np.ndarray:
@@ -105,8 +108,15 @@ class HingeRisk:
             g -= self._normal * b
         a = np.where(g > 0.0, self.caps, 0.0)
         if self.free_intercept:
-            balance(g / self._roots, self._samples.y, self.caps, a)
+            self.balance(g / self._roots, a)
         return value, b, -self._samples.combine(a), float(a.sum())
+
+    def balance(self, short: np.ndarray, a: np.ndarray) -> None:
+        """Make the sum of y_i a_i vanish by the samples nearest to the kink, where `short` is 0."""
+        y = self._samples.y
+        signed = y * a
+        balance(y * short, self._low, self._high, signed)
+        np.multiply(y, signed, out=a)
 
     def project(self, base: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
         """Return the feasible d nearest to base + scale g."""

@@ -10,7 +10,7 @@ from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.pragam.iterates import Certified, Iterate, follow
 from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
-from skscreen.samples.intercept import balance, best_intercepts
+from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.rows import LinearSamples
 
 # Most iterations by default; BMRM keeps a plane for each.
@@ -92,7 +92,7 @@ def _measured(samples: LinearSamples, risk: HingeRisk, found: Certified, b: floa
         a = found.a.copy()
         if risk.free_intercept:
             # Projections keep sum_i y_i a_i = 0 up to errors of the largest caps only.
-            balance(short.astype(np.float64), samples.y, risk.caps, a)
+            risk.balance(short.astype(np.float64), a)
         # By a sum of terms that are not negative; next to long rows D itself has no digits.
         apart = found.w - samples.exact_combine(a) / risk.lam
         gap = (losses - a * short).sum() + 0.5 * risk.lam * (apart @ apart)
