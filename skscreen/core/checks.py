@@ -144,21 +144,28 @@ def as_labels(y: ArrayLike, name: str = "y", warn: bool = True) -> np.ndarray:
         raise ValueError(str(error).replace("y should", f"{name} should")) from error
 
 
-def check_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -> np.ndarray:
-    """Return weights >= 0 (n,), not all of them 0; one number, or None for 1, is that of all."""
+def check_weights(
+    weights: ArrayLike | None, n: int, name: str = "sample_weight", negative: bool = False
+) -> np.ndarray:
+    """Return weights >= 0 (n,), not all of them 0; one number, or None for 1, is that of all.
+
+    Where samples of `negative` weights are left out, as by `SVC`, these become 0.
+    """
     if weights is None:
         return np.ones(n)
     refuse_masked(weights, name)
     given = np.full(n, weights) if isinstance(weights, Number) else weights
     found: np.ndarray = check_array(
         given, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name=name,
-        ensure_non_negative=True,
+        ensure_non_negative=not negative,
     )  # fmt: skip
     if found.shape != (n,):
         raise ValueError(f"{name}.shape == {found.shape}, expected {(n,)}!")
+    if negative and not (found > 0.0).any():
+        raise ValueError(f"Invalid input - all samples have zero or negative weights: see {name}.")
     if not found.any():
         raise ValueError(f"{name} must contain at least one non-zero number.")
-    return found
+    return np.maximum(found, 0.0) if negative else found
 
 
 def in_shape(X: sparse.csr_array, name: str) -> sparse.csr_array:

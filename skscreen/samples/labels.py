@@ -50,11 +50,14 @@ def read_labels(
         rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
         codes = codes[positive]
     present = np.flatnonzero(np.bincount(codes, minlength=classes.size))
+    if present.size < 2 and rows.size < y.size:
+        raise ValueError(
+            "Invalid input - all samples with positive weights belong to the same class of y."
+        )
     if present.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got "
-            f"{present.size} class{'' if present.size == 1 else 'es'}"
-            f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
+            f"{present.size} class{'' if present.size == 1 else 'es'}."
         )
     if present.size < classes.size:
         codes = np.searchsorted(present, codes)
@@ -70,7 +73,7 @@ def of_rows(X: Matrix, rows: np.ndarray, pairwise: bool) -> Any:
 
 def taking_part(n: int, sample_weight: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the samples of positive weight, and their weights."""
-    weights = check_weights(sample_weight, n)
+    weights = check_weights(sample_weight, n, negative=True)
     rows = np.flatnonzero(weights)
     return rows, weights[rows]
 

@@ -119,7 +119,7 @@ class BaseSVM(CallbackSupportMixin, QuickParameters):
         y : array-like of shape (n_samples,)
             Class labels, or the targets of a regression.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0, which multiply C.
+            Weights, which multiply C; samples of weights <= 0 are left out, as by `SVC`.
 
         Returns
         -------

@@ -176,6 +176,8 @@ def _own_scores(fold: Any, X: Any, codes: np.ndarray, known: np.ndarray, out: np
     """Write scores of samples of classes `codes` in the problems of their class that a fold has."""
     if known.size == 2:
         both = np.flatnonzero(np.isin(codes, known))
+        if both.size == 0:
+            return out
         scores = -settled_scores(fold, fold._decision, X[both])[:, 0]
         other = np.where(codes[both] == known[0], known[1], known[0])
         out[both, other - (other > codes[both])] = scores

@@ -87,6 +87,29 @@ def test_coupled_probabilities_are_the_optimum():
             assert_allclose(found, best / best.sum(), atol=1e-4)
 
 
+def test_probabilities_of_classes_that_a_fold_lacks():
+    rng = np.random.default_rng(0)
+    for labels in ([0, 1, 1, 2, 2], [0, 0, 0, 0, 1], [0, 1, 2, 3]):
+        rows = rng.normal(size=(len(labels), 2)) + np.array(labels)[:, None]
+        for how in ("ovo", "ovr"):
+            model = ScreenedSVC(probability=True, multi_class=how, random_state=0)
+            with pytest.warns(FutureWarning, match="`probability`"):
+                found = model.fit(rows, labels).predict_proba(rows)
+            assert_allclose(found.sum(axis=1), 1.0)
+
+
+def test_samples_of_negative_weight_are_left_out_as_by_svc():
+    weights = np.random.default_rng(0).normal(size=150)
+    ours = ScreenedSVC(gamma=0.5, tol=1e-9).fit(X, y, weights)
+    theirs = SVC(gamma=0.5, tol=1e-8).fit(X, y, weights)
+    # Its `support_` counts the samples that are left.
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    with pytest.raises(ValueError, match=r"^Invalid input.*sample_weight"):
+        ScreenedSVC().fit(X, y, -np.ones(150))
+    with pytest.raises(ValueError, match=r"^Invalid input.*of y"):
+        ScreenedSVC().fit(X, y, np.where(y == 1, 1.0, -1.0))
+
+
 def test_without_probabilities_it_is_said_what_has_them():
     model = ScreenedSVC().fit(X, y)
     assert not hasattr(model, "predict_proba") and not hasattr(ScreenedSVCCV(), "predict_proba")

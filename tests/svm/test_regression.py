@@ -185,7 +185,7 @@ def test_wrong_arguments_are_named():
             ScreenedSVR(**wrong).fit(X, y)
     with pytest.raises(ValueError, match=r"^y\b"):
         ScreenedSVR().fit(X, np.where(np.arange(120) == 3, 1e50, y))
-    with pytest.raises(ValueError, match=r"^sample_weight\b"):
+    with pytest.raises(ValueError, match=r"\bsample_weight\b"):
         ScreenedSVR().fit(X, y, np.zeros(120))
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         ScreenedSVR(1e3, max_iter=3).fit(X, y)
