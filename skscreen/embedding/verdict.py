@@ -14,6 +14,9 @@ from skscreen.embedding.problem.objective import answer_margins, margins
 from skscreen.embedding.solvers.solve import EmbeddingSolution
 from skscreen.fitting.warning import warn_user
 
+# Of the test of the reverse.
+ANSWERS_PER_OBJECT = 12
+
 
 def warn_at_chance(
     agree: np.ndarray, weights: np.ndarray | None, n_parameters: int, chance: float
@@ -74,6 +77,9 @@ def _warn_reversed(
     """Warn where a map agrees with the reverse of the answers much better; whether it does."""
     # Nearness is a distance, which its reverse is not: in few dimensions points that are all far
     # from one point cannot be near to all others.
+    # So many for an object are enough for a rough map, and all take longer.
+    every = max(len(rows) // (ANSWERS_PER_OBJECT * (int(rows.max()) + 1)), 1)
+    rows, weights = rows[::every], None if weights is None else weights[::every]
     n_answers = _equal_answers(len(rows), weights)
     rows, compared = compacted(rows, int(rows.max()) + 1)
     if trials:
@@ -106,14 +112,14 @@ def _rough_maps(
     pairs, m = np.concatenate([near, far, near[:, ::-1], far[:, ::-1]]).T, len(rows)
     signs = np.repeat([1.0, -1.0, 1.0, -1.0], m) * (1.0 if weights is None else np.tile(weights, 4))
     shape = n_objects, n_objects
-    if n_objects**2 < 4 * m:
+    if n_objects**2 < 40 * m:
         sums = np.bincount(np.ravel_multi_index(pairs, shape), signs, n_objects**2).reshape(shape)
     else:
         sums = sparse.csr_array((signs, tuple(pairs)), shape=shape)
     # A few steps of subspace iteration, to the largest eigenvalues of either sign.
     width = min(2 * n_components + 2, n_objects - 1)
     X = np.random.default_rng(0).normal(size=(n_objects, width))
-    for step in range(8):
+    for step in range(4):
         X = X if step == 0 else sums @ X
         X = np.linalg.qr(X - X.mean(axis=0))[0]
     values, vectors = np.linalg.eigh(X.T @ (sums @ X))
