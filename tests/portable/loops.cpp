@@ -22,8 +22,11 @@
 #include "svm/certificate.hpp"
 #include "svm/class_sweeps.hpp"
 #include "svm/crammer_singer.hpp"
+#include "svm/few.hpp"
 #include "svm/l1.hpp"
 #include "svm/linear.hpp"
+#include "svm/narrow.hpp"
+#include "svm/narrow_hinges.hpp"
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
 #include "svm/screening.hpp"
@@ -210,9 +213,9 @@ static void run_kernel_machines() {
   const svm::Box box{view(target), view(low), view(high), true, view(none)};
   svm::balance(box, view(beta));
   show("same.svm.balance", beta);
-  const auto found =
-      svm::certify(box, view(beta), view(f), view(errors), view(slopes), view(parts), view(losses));
-  show("same.svm.certify", std::vector<double>{found.b[0], found.gap, found.primal});
+  const auto found = svm::largest_gap(box, view(beta), view(f), view(errors), view(slopes),
+                                      view(parts), view(losses));
+  show("same.svm.largest_gap", std::vector<double>{found.b[0], found.gap, found.primal});
   auto K = kernel_of<double>(X, N), out = many(N);
   auto index = places<int64_t>(N, N);
   svm::products_of_rows<double>(view(K, N), view(index), view(beta), view(out));
@@ -271,18 +274,42 @@ static void run_linear_machines() {
   show("svm.sweep_classes", variables);
 }
 
+static void run_few_samples() {
+  auto X = many(N * D), norms = many(N, 0.0, 0.0), signs = many(N), sizes = many(N, 1.0, 1.0);
+  std::vector<double> low(N), high(N), beta(N, 0.0), f(N), errors(N), none, caps(N, 2.0),
+      ones(N, 1.0);
+  for (int64_t i = 0; i < N; ++i) {
+    signs[i] = signs[i] > 0.0 ? 1.0 : -1.0;
+    (signs[i] > 0.0 ? high : low)[i] = 2.0 * signs[i];
+    for (int64_t k = 0; k < D; ++k) norms[i] += X[i * D + k] * X[i * D + k];
+    norms[i] = std::sqrt(norms[i]);
+  }
+  const svm::FewValues values{view(X, D), svm::RBF, 1, 0.5, 0.0, 0.0, view(sizes), 1e-15, 0.0};
+  const svm::Box box{view(signs), view(low), view(high), true, view(none)};
+  const auto [found, steps] =
+      svm::solve_few(values, box, false, {1e-13, 100000}, view(beta), view(f), view(errors));
+  show("svm.solve_few", found.primal);
+  std::vector<double> w(D), alpha(N), said(3);
+  svm::solve_squared_hinges(view(X, D), view(norms), view(caps), view(signs, N), 1e-12, view(w, D),
+                            view(alpha, N), view(said, 3));
+  show("svm.solve_squared_hinges", said[0]);
+  svm::solve_hinges(view(X, D), view(norms), view(ones), view(caps), view(signs, N), 1e-12,
+                    view(w, D), view(alpha, N), view(said, 3));
+  show("svm.solve_hinges", said[0]);
+}
+
 static void run_screening() {
   auto margins = many(N), slope = many(N), norms = many(N, 0.5, 1.0), low = many(N), high = many(N);
   svm::intersection_pass(view(margins), view(slope), view(norms), {0.5, -0.25, 0.125, 1e-9},
                          view(low), view(high));
   show("same.svm.intersection_pass", low);
   show("same.svm.intersection_pass", high);
-  auto sizes = many(N, 0.5, 1.0), alpha = many(N, 0.0, 0.5), more = many(N, 0.0, 0.9),
+  auto sizes = many(N, 0.5, 1.0), beta = many(N, 0.0, 0.5), more = many(N, 0.0, 0.9),
        next = many(N);
-  std::vector<double> ones(N, 1.0);
-  const svm::PointsBetween between{view(norms), view(sizes),   view(ones), view(alpha),
-                                   view(more),  view(margins), view(next), 1.0,
-                                   2.0,         1e-9,          0.25,       0.75};
+  std::vector<double> ones(N, 1.0), zeros(N, 0.0);
+  const svm::PointsBetween between{view(norms), view(ones), view(zeros),   view(ones), view(sizes),
+                                   view(beta),  view(more), view(margins), view(next), 1.0,
+                                   2.0,         1e-9,       0.25,          0.75};
   show("same.svm.largest_slackness_between", svm::largest_slackness_between(between));
   show("same.svm.largest_squared_slackness_between",
        svm::largest_squared_slackness_between(between));
@@ -384,6 +411,7 @@ int main() {
   run_samples();
   run_kernel_machines();
   run_linear_machines();
+  run_few_samples();
   run_screening();
   run_metric_learning();
   run_embedding();
