@@ -59,9 +59,9 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     l1 : float or "auto", default="auto"
         Strength >= 0 of the L1 penalty, the lambda of SPoSE: the larger, the fewer dimensions.
         "auto" is :math:`0.224 \sqrt{n / m}`, which is SPoSE's .008 for its 1.46 million trials of
-        1,854 objects; m is the sum of the weights. With fewer than 787 trials an object, as many as
-        SPoSE had, it is stronger, times :math:`(787 n / m)^{0.15}`. `ConceptEmbeddingCV` chooses it
-        by held-out trials.
+        1,854 objects; m is the sum of the weights. With fewer than 100 trials an object it is
+        stronger, times :math:`(100 n / m)^{0.35}`. `ConceptEmbeddingCV` chooses it by held-out
+        trials.
     l2 : float or "auto", default="auto"
         Strength >= 0 of a ridge, "auto" is l1 / 20. Without it dimensions appear in which one
         object has a huge entry and all others tiny ones: in products these cost little.

@@ -82,7 +82,7 @@ def test_the_penalty_belongs_to_the_number_of_trials():
     for count in (1500, 3000):
         model.fit(TRIALS[:count], ODD[:count])
         share = N / count
-        assert model.l1_ == pytest.approx(0.224 * np.sqrt(share) * (787.0 * share) ** 0.15)
+        assert model.l1_ == pytest.approx(0.224 * np.sqrt(share) * max(1.0, 100.0 * share) ** 0.35)
         assert model.l2_ == pytest.approx(model.l1_ / 20.0)
     # As of a set as large as SPoSE's: the penalty falls with the root of the number of trials.
     model.set_params(max_iter=1).fit(TRIALS, ODD, sample_weight=np.full(len(ODD), 30.0))

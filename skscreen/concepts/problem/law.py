@@ -4,7 +4,7 @@ import numpy as np
 
 # Of so many trials an object the penalty falls with the root of their number; of fewer it is
 # stronger by this power: that predicts best in simulations.
-MANY_TRIALS, FEWER = 787.0, 0.15
+MANY_TRIALS, FEWER = 100.0, 0.35
 
 
 def law(n_objects: int, n_trials: float) -> float:
