@@ -29,7 +29,7 @@ from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.path import forget
 
 # The least and the greatest penalty of a grid, as multiples of the law.
-LOWEST, HIGHEST = 0.7, 1.5
+LOWEST, HIGHEST = 0.7, 2.0
 
 
 class ConceptEmbeddingCV(ConceptEmbedding):
@@ -46,7 +46,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
     n_components : int, default=90
         As in `ConceptEmbedding`.
     l1s : int or array-like, default=6
-        Penalties to try; a number of them spreads from .7 to 1.5 times that of
+        Penalties to try; a number of them spreads from .7 to 2 times that of
         `ConceptEmbedding` with l1="auto". Small ones take longest. In a fold, which has fewer
         trials, each grows as that one does.
     cv : int, splitter of scikit-learn, iterable of (train, test) or None, default=None
@@ -84,7 +84,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         fits; it is corrected for what folds have in common (Nadeau and Bengio 2003), and missing
         with a single split. Neither covers objects or participants of another kind.
     dimension_range_ : tuple of int
-        The fewest and the most dimensions of these penalties, of each the median over folds.
+        The fewest and the most dimensions of all fits with these penalties.
     embedding_, support_, reproducibility_, standard_errors_, n_significant_, l2_
         Of the fit to all trials, as in `ConceptEmbedding`; and so are all other attributes.
 
@@ -225,7 +225,6 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         )
         lost = (means[best] - means).mean(axis=1)
         self.as_good_ = lost <= errors
-        # Not of a single fold, whose fit may have lost dimensions that the others found.
-        usual = np.median(self.n_dimensions_[self.as_good_], axis=1)
-        self.dimension_range_ = int(np.floor(usual.min())), int(np.ceil(usual.max()))
+        of_these = self.n_dimensions_[self.as_good_]
+        self.dimension_range_ = int(of_these.min()), int(of_these.max())
         return best

@@ -49,7 +49,7 @@ def level_start(
 ) -> np.ndarray:
     """Return the start of SPoSE: all entries alike, but for a tenth of noise."""
     # Of a high level, `times` the usual one, fewer dimensions, lest similarities be too large.
-    level = times * max(LEVEL, LEVEL_OF_PENALTY * l1)
+    level = min(times * max(LEVEL, LEVEL_OF_PENALTY * l1), np.sqrt(MOST_SIMILAR))
     n_components = min(n_components, max(int(MOST_SIMILAR / level**2), FEWEST))
     level = min(level, np.sqrt(MOST_SIMILAR / n_components))
     drawn = np.random.default_rng(seed).normal(1.0, 0.1, size=(n_objects, n_components))

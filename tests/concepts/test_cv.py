@@ -48,7 +48,7 @@ def test_the_grid_is_around_the_law():
     model = ConceptEmbeddingCV(4, l1s=3, n_init=1, max_iter=50, random_state=0)
     model.fit(TRIALS[:500], ODD[:500])
     law = 0.224 * np.sqrt(N / 500) * max(1.0, 100.0 * N / 500) ** 0.35
-    np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.7, 1.5, 3))
+    np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.7, 2.0, 3))
 
 
 def test_participants_are_held_out_together():
@@ -109,7 +109,7 @@ def test_as_good_is_what_loses_no_more_than_the_larger_error():
     lost = (means[search.best_index_] - means).mean(axis=1)
     over_folds = error_over_folds(means, 1.0 / 9.0, search.best_index_)
     assert search.as_good_[lost <= over_folds].all() and search.as_good_[search.best_index_]
-    within = np.median(search.n_dimensions_[search.as_good_], axis=1)
+    within = search.n_dimensions_[search.as_good_]
     assert search.dimension_range_ == (within.min(), within.max())
 
 

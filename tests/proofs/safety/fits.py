@@ -22,6 +22,7 @@ import time
 import warnings
 from collections import Counter
 from contextlib import ExitStack
+from unittest.mock import patch
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -35,6 +36,7 @@ from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.screening.paper.rules import RULES, PaperScreening
 from skscreen.metric_learning.solvers.progress import Settings
+from skscreen.svm.dual import Dual
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test
 from tests.proofs.judging import COLUMNS, judge, shrunken
@@ -212,8 +214,15 @@ def smaller_balls(shrink: float):
         inside = Inside(inside.index, least, most)
         return compare(inside, products, shrunken(ball, shrink), *known)
 
+    by_gap = Dual.decided_by_gap
+
+    def decided_by_gap(dual, norms, *known):
+        # Scores stay within norms times the radius.
+        return by_gap(dual, shrink * norms, *known)
+
     stack = ExitStack()
     if shrink != 1.0:
+        stack.enter_context(patch.object(Dual, "decided_by_gap", decided_by_gap))
         stack.enter_context(replaced(ball_test, test))
         stack.enter_context(replaced(compare, comparison))
     return stack

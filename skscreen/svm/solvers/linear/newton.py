@@ -158,6 +158,7 @@ class _Undecided:
             error = 0.5 * size * size
             # A step of rounding errors may lead out of the numbers there are.
             if not error < np.inf:
+                w[:], beta = lowest
                 break
             if problem.smooth:
                 # Slopes of losses are the dual variables.
@@ -192,7 +193,6 @@ class _Undecided:
             length = loops.line_length(smooth, slopes, change, *along) or 1.0
             w += length * step
             slopes -= length * change
-        w[:], beta = lowest
         if problem.smooth:
             self.beta = beta
         return steps, False

@@ -112,6 +112,14 @@ def test_objective_is_that_of_a_conic_solver(solver, name, C, weighted):
     assert solution.certificate.dual <= best * (1 + 1e-12)
 
 
+def test_newton_steps_that_lower_nothing_are_where_the_next_problem_begins():
+    # With C = 1e4 the zones of the first problems are too narrow for its steps to end.
+    X, y = data("wine")
+    samples, caps = LinearSamples(X, y), np.full(y.size, 1e4)
+    solution = solve_linear(samples, hinge(caps), solver="second-order", tol=1e-10)
+    check(samples, caps, solution, 1e-10)
+
+
 FORMATS = {
     "float32": lambda X: X.astype(np.float32),
     "csr": sparse.csr_array,
