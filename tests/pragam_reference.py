@@ -2,8 +2,7 @@
 
 import cvxpy as cp
 import numpy as np
-
-from tests.optima import Problem
+from optima import Problem
 
 TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 

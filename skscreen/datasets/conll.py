@@ -36,7 +36,8 @@ def load_conll(
         lines must have.
     comment : str, optional
         Lines that begin with it are left out. By default those that begin with "#" and have too few
-        fields for `columns`: "#Paris B-LOC" is a word of two columns.
+        fields for `columns`: "#Paris B-LOC" is a word of two columns, and so is a comment with as
+        many fields, such as those of GermEval, for which `comment` is "#".
     encoding : str, default="utf-8"
         Of a path, or of a file that is open in binary mode.
 

@@ -32,6 +32,9 @@ LARGEST = 1e40
 # Largest kernel value for solvers in single precision, whose numbers end at 3e38.
 LARGEST_SINGLE = 1e37
 
+# Multiplications of a product, a tenth of a second, from which on threads share it.
+_FOR_THREADS = 1e9
+
 # Rows that are copied in extended precision together.
 _TOGETHER = 256
 
@@ -147,7 +150,10 @@ class LinearSamples:
     @property
     def width(self) -> float:
         """Width of the matrices that are multiplied, for the choice of BLAS threads."""
-        return self.n_features
+        # Smaller products gain little from threads, and where other programs use the processors
+        # these wait for each other many times longer than one thread works.
+        side = min(self.n, self.n_features)
+        return self.n_features if self.n * self.n_features * side >= _FOR_THREADS else 0.0
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return <z_i, w> for all samples."""

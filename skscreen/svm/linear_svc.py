@@ -107,8 +107,9 @@ class ScreenedLinearSVC(OwnScreening, SparseCoefMixin, BaseSVC):
     -----
     For the squared hinge, "second-order" is Newton's method on P. "auto" uses it for narrow data,
     of few rows in one compiled call for all classes, and coordinate descent for wide data.
-    Multiclass problems on wide sparse data are first solved together, in single precision, and then
-    each continues in double precision. For the hinge, "auto" starts with coordinate descent, and
+    Multiclass problems on wide sparse data, and of ten classes or more on few rows of a hundred
+    features or more, are first solved together, in single precision, and then each continues in
+    double precision. For the hinge, "auto" starts with coordinate descent, and
     switches to a second-order method (smoothed Newton) when that is estimated to be cheaper, for
     narrow data or large C.
 

@@ -292,7 +292,7 @@ class SVMProblem:
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near all solutions, found together, and steps; None if too large.
 
-        That is for squared hinges of classes against the rest, on sparse rows.
+        That is for squared hinges of classes against the rest.
         """
         dual = self._dual(0, self._settings.loss)[0].at(C)
         found = self._samples(0).start_together(self.labels.codes, dual, tol)

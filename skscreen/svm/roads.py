@@ -5,6 +5,7 @@ follows a road looks at nothing but the road. Methods are those of sections "ker
 `solvers`, and of `l1` and `crammer_singer`.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -41,6 +42,10 @@ MANY_A_CLASS = 48
 
 # Multiplications of a system of the size of the weights up to which rows are solved in one call.
 NARROW = 1e7
+
+# Classes, features, and rows a feature, from which and up to which sweeps over all classes at once
+# leave Newton's method few steps on full rows.
+MANY_CLASSES, WIDE, ROWS_A_FEATURE = 10, 100, 20
 
 # Samples of a regression without a tube up to which factors of its matrix take little time.
 INTERIOR = 4000
@@ -244,16 +249,24 @@ def _is_at_once(fit: Fit, facts: Facts) -> bool:
     if not as_usual or fit.limited or fit.stored or fit.again:
         return False
     tubes = fit.loss == "epsilon_insensitive" and fit.by_weights
-    if not tubes and fit.loss != "squared_hinge":
+    if not tubes and (fit.loss != "squared_hinge" or _has_many_classes(fit, facts)):
         return False
     return fit.n * facts.width**2 <= NARROW and 1.0 / LARGEST < facts.largest < LARGEST
 
 
 def _is_together(fit: Fit, facts: Facts) -> bool:
-    """Whether all classes against the rest start from one call: squared hinges on sparse rows."""
+    """Whether all classes against the rest start from one call: squared hinges."""
     several = not fit.one_vs_one and fit.n_problems > 2 and fit.plan == "one C"
     as_usual = fit.solver == "auto" and not (fit.limited or fit.stored)
-    return several and as_usual and fit.loss == "squared_hinge" and facts.is_sparse
+    if not (several and as_usual and fit.loss == "squared_hinge"):
+        return False
+    return facts.is_sparse or _has_many_classes(fit, facts)
+
+
+def _has_many_classes(fit: Fit, facts: Facts) -> bool:
+    """Whether there are many classes of a few full rows, with many features."""
+    many = not fit.one_vs_one and fit.n_problems >= MANY_CLASSES
+    return many and WIDE <= facts.width < math.inf and fit.n <= ROWS_A_FEATURE * facts.width
 
 
 def _by_kernel(fit: Fit, facts: Facts) -> Road:

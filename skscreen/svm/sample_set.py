@@ -182,10 +182,11 @@ class SampleSet:
     def start_together(
         self, classes: np.ndarray, dual: Dual, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return dual variables of classes against the rest and their steps, for sparse rows."""
-        samples = self._linear_samples
+        """Return dual variables of classes against the rest and their steps."""
+        samples, rows = self._linear_samples, self._sparse_rows
+        rows = sparse.csr_array(samples.X) if rows is None else rows
         return start_together(
-            self._sparse_rows, samples.bias, samples.norms, classes, dual.shifts, tol,
+            rows, samples.bias, samples.norms, classes, dual.shifts, tol,
             few=begins_with_newton(samples, dual), seed=self.settings.random_state,
         )  # fmt: skip
 

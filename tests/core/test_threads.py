@@ -13,6 +13,7 @@ from skscreen.core import threads
 from skscreen.core.threads import blas_threads_for, in_threads, n_threads
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.kernels import kernel_blocks
+from skscreen.samples.rows import LinearSamples
 from skscreen.svm import sample_set
 
 
@@ -33,6 +34,13 @@ def test_narrow_products_and_threads_of_our_own_leave_one(two_threads):
         with blas_threads_for(width, n_jobs):
             assert blas_threads() == {expected}
         assert blas_threads() == {2}
+
+
+def test_products_of_a_few_rows_leave_one(two_threads):
+    for n, expected in ((2000, 1), (10_000, 2)):
+        rows = LinearSamples(np.ones((n, 400)), np.ones(n))
+        with blas_threads_for(rows.width):
+            assert blas_threads() == {expected}
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

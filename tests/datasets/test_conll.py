@@ -159,6 +159,12 @@ def test_comments_are_what_is_declared(end):
     assert words(X) == [["Peter", "#"]] and y[0].tolist() == ["B-PER", "O"]
 
 
+def test_lines_with_all_fields_are_words_unless_they_are_declared_as_comments():
+    text = "#\thttp://a.b\t[2009]\t\n1\tPeter\tB-PER\tO\n"
+    X, y = load_conll(text, columns=("id", "word", "label", None))
+    assert words(X) == [["http://a.b", "Peter"]] and y[0].tolist() == ["[2009]", "B-PER"]
+
+
 @pytest.mark.parametrize("word", ["\u2028", "\x85", "\x0c", "\xa0", "a\u2028b", "\u6771\u3000"])
 @pytest.mark.parametrize("blank", ["\t", " "])
 def test_breaks_and_blanks_of_unicode_are_parts_of_words(word, blank):

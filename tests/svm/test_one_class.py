@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
@@ -10,7 +11,6 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.svm import OneClassSVM
 
 from skscreen import ScreenedOneClassSVM, one_class_path
-from tests.optima import Problem
 
 
 @pytest.fixture(scope="module")

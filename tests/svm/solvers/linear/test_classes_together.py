@@ -60,3 +60,17 @@ def test_fits_are_those_of_linear_svc(C, dtype):
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
     again = ScreenedLinearSVC(C, tol=1e-10, n_jobs=2, random_state=0).fit(X, classes, weights)
     assert np.array_equal(again.coef_, ours.coef_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("C", [0.1, 100.0])
+def test_many_classes_of_a_few_full_rows(C):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(30, 110)), 4, axis=0) + rng.normal(size=(120, 110))
+    classes, weights = np.repeat(np.arange(30), 4), rng.choice([0.5, 1.0, 2.0], 120)
+    ours = ScreenedLinearSVC(C, tol=1e-10, random_state=0).fit(X, classes, weights)
+    alone = ScreenedLinearSVC(C, tol=1e-10).fit(X, classes == 7, weights)
+    assert ours.dual_gap_ <= 1e-10
+    assert_allclose(ours.coef_[7], alone.coef_[0], atol=1e-5)
+    theirs = LinearSVC(C=C, tol=1e-9, max_iter=100_000).fit(X, classes, weights)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
