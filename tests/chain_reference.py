@@ -4,8 +4,9 @@ from itertools import pairwise, product
 
 import cvxpy as cp
 import numpy as np
-from optima import Problem
 from pragam_reference import TIGHT
+
+from tests.optima import Problem
 
 
 def features(x, labels, m):

@@ -10,8 +10,9 @@ from skscreen.core import memory
 
 # pytest's importlib mode leaves sys.path alone; the tests share `rtlm_reference`.
 sys.path.append(str(Path(__file__).parent))
-import optima
 from cases import keep_few
+
+from tests import optima
 
 # Every run tries the same examples; the searches of tests/proofs try others.
 settings.register_profile("same examples", derandomize=True)

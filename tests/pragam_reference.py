@@ -2,7 +2,8 @@
 
 import cvxpy as cp
 import numpy as np
-from optima import Problem
+
+from tests.optima import Problem
 
 TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 

@@ -12,7 +12,6 @@ from functools import cache, cached_property
 
 import cvxpy as cp
 import numpy as np
-import optima
 from cvxpy.error import SolverError
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
@@ -24,6 +23,7 @@ from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
 from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.ball import gap_ball
 from skscreen.metric_learning.screening.paper.rules import PaperScreening
+from tests import optima
 
 EPS = np.finfo(float).eps
 

@@ -2,8 +2,9 @@
 
 import cvxpy as cp
 import numpy as np
-import optima
 import pytest
+
+from tests import optima
 
 
 @pytest.fixture

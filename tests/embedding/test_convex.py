@@ -4,7 +4,6 @@ import pytest
 from cases import every_pair
 from embedding_reference import loss_values, triplets_of
 from numpy.testing import assert_allclose
-from optima import Problem
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -16,6 +15,7 @@ from skscreen.embedding.solvers.auto import random_start
 from skscreen.embedding.solvers.convex import convex, value_and_bound
 from skscreen.embedding.solvers.solve import solve_embedding
 from skscreen.embedding.solvers.state import Settings
+from tests.optima import Problem
 
 N, REG = 7, 0.1
 POINTS = np.random.default_rng(0).normal(size=(N, 2))

@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_allclose
-from optima import Problem
 
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import random_start
 from skscreen.embedding.solvers.descent import gram_descent
 from skscreen.embedding.solvers.state import Settings
+from tests.optima import Problem
 
 N, REG = 7, 0.02
 POINTS = np.random.default_rng(0).normal(size=(N, 2))

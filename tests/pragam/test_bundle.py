@@ -4,7 +4,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from optima import Problem
 from pragam_reference import TIGHT, optimum
 from scipy.linalg import hadamard
 from sklearn.datasets import load_breast_cancer
@@ -15,6 +14,7 @@ from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.pragam.iterates import follow
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 from skscreen.samples.rows import LinearSamples
+from tests.optima import Problem
 
 X, y = load_breast_cancer(return_X_y=True)
 X, SIGNS = scale(X)[::4], np.where(y[::4] == 1, 1.0, -1.0)

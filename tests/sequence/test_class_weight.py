@@ -8,7 +8,6 @@ import pytest
 from chain_cases import CODES, X, Y, weights_of
 from chain_reference import labellings
 from numpy.testing import assert_allclose
-from optima import Problem
 from pragam_reference import TIGHT
 from scipy.optimize import check_grad, minimize
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +17,7 @@ from skscreen import ChainCRF, MaxMarginChain
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import read_samples
 from skscreen.sequence.likelihood import WeightedLogLoss
+from tests.optima import Problem
 
 SOLVERS = ["frank-wolfe", "smoothing", "pragam", "bmrm"]
 COSTS = {"x": 3.0, "y": 0.5, "z": 1.0}

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from optima import Problem
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -21,6 +20,7 @@ from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.crammer_singer.newton import _Proximal, proximal_step
 from skscreen.svm.crammer_singer.solve import solve_crammer_singer
 from skscreen.svm.problem import build
+from tests.optima import Problem
 
 X, y = load_iris(return_X_y=True)
 X, y = scale(X)[::2], y[::2]

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +14,7 @@ from sklearn.svm import LinearSVC
 from skscreen import ScreenedLinearSVC, _compiled, svc_path
 from skscreen.svm.l1 import solve as module
 from skscreen.svm.l1.solve import L1Problem
+from tests.optima import Problem
 
 X, y = load_breast_cancer(return_X_y=True)
 X, SIGNS = scale(X[::3]), np.where(y[::3] == 1, 1.0, -1.0)

@@ -110,6 +110,8 @@ def test_an_infeasible_nu_is_known_before_any_kernel_value(wine):
         ScreenedNuSVC(nu=0.9, kernel=kernel).fit(X, y)
     with pytest.raises(ValueError, match="specified nu is infeasible"):
         nu_svc_path(X, y, [0.1, 0.9], kernel=kernel)
+    with pytest.raises(ValueError, match="specified nu is infeasible"):
+        screen_samples(X, y, nu=0.9, reference=ScreenedNuSVC(nu=0.3).fit(X, y))
 
 
 @pytest.mark.parametrize("data", ["cancer", "wine"])

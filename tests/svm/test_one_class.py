@@ -3,7 +3,6 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +10,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.svm import OneClassSVM
 
 from skscreen import ScreenedOneClassSVM, one_class_path
+from tests.optima import Problem
 
 
 @pytest.fixture(scope="module")

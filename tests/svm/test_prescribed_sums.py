@@ -3,7 +3,6 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from optima import Problem
 from sklearn.svm import SVR, NuSVC, NuSVR, OneClassSVM
 from svm_labelled import KernelSamples, solve_kernel, solve_linear
 
@@ -12,6 +11,7 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.dual import Dual, Sums, VanishedError
+from tests.optima import Problem
 
 RBF = Kernel("rbf", gamma=0.2)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from cases import every_pair
 from numpy.testing import assert_allclose
-from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +17,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVR, LinearSVR
 
 from skscreen import ScreenedSVR
+from tests.optima import Problem
 from tests.svm_reference import regression_optimum, squared_regression_optimum
 
 X, y = load_diabetes(return_X_y=True)

@@ -272,7 +272,7 @@ def screened_at(
     model: ScreenedNuSVC, nu: float, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> NuScreening:
     """Return what a fitted estimator proves about the samples of its fit at a nu."""
-    problems = NuProblems(model, X, y, sample_weight, getattr(model, "gamma_", None))
+    problems = NuProblems(model, X, y, sample_weight, getattr(model, "gamma_", None), nu)
     division, rows = problems.division, problems.division.labels.rows
     signed = known_duals(model, problems.data)[:, rows]
     Cs, out = np.atleast_1d(model.C_), []

@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import every_pair
-from optima import Problem
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 from svm_labelled import KernelSamples, solve_kernel
@@ -15,6 +14,7 @@ from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.svm.dual import Dual
+from tests.optima import Problem
 
 
 def standardised(X):

@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import every_pair
-from optima import Problem
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from svm_labelled import solve_linear, state_of
@@ -16,6 +15,7 @@ from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.newton import newton
+from tests.optima import Problem
 
 
 def noisy(n=200, d=8, seed=0):

@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from cases import every_pair
-from optima import Problem
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
@@ -17,6 +16,7 @@ from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.state import SampleState
+from tests.optima import Problem
 
 SOLVERS = ("coordinate-descent", "second-order", "auto")
 solvers = pytest.mark.parametrize("solver", SOLVERS)
