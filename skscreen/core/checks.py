@@ -116,12 +116,38 @@ def check_labels(y: ArrayLike, name: str = "y") -> np.ndarray:
     labels = as_labels(y, name)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name=name)
-    if labels.dtype.kind == "O" and not all(isinstance(label, str) for label in labels.tolist()):
+    if labels.dtype.kind == "O":
+        _check_strings(labels.tolist(), name)
+    return labels
+
+
+def _check_strings(labels: list, name: str) -> None:
+    """Refuse objects that are no strings, by the types and texts of scikit-learn."""
+    place = next((i for i, label in enumerate(labels) if not isinstance(label, str)), None)
+    if place is None:
+        return
+    if any(isinstance(label, float) and label != label for label in labels):
+        raise ValueError(f"Input {name} contains NaN.")
+    odd = f"{name} has {labels[place]!r} of type {type(labels[place]).__name__} in row {place}"
+    if isinstance(labels[0], str):
         raise TypeError(
             f"Unknown label type: {name} must be uniformly strings or numbers, without missing "
-            "values."
+            f"values, and {odd}."
         )
-    return labels
+    raise ValueError(
+        "Unknown label type: unknown. Maybe you are trying to fit a classifier, which expects "
+        f"discrete classes on a regression target with continuous values. {odd}, and its dtype is "
+        "object: labels that are no strings need a dtype of numbers."
+    )
+
+
+def require_y(model: BaseEstimator, y: object) -> None:
+    """Refuse to fit an estimator without labels or targets."""
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, but the target y is "
+            "None."
+        )
 
 
 def as_labels(y: ArrayLike, name: str = "y", warn: bool = True) -> np.ndarray:

@@ -61,7 +61,9 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         Largest number of Newton passes. None means a limit that ordinary data do not reach.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
-        the dict. "balanced" gives all classes the same total weight.
+        the dict. "balanced" gives all classes the same total weight. With more than two classes a
+        class weight counts in the problem of its class; the samples of the rest have their sample
+        weights there, as in `LinearSVC`.
     warm_start : bool, default=False
         Whether to start from the weights of the previous fit, which had the same classes and
         columns.

@@ -101,13 +101,14 @@ def linear_pass(block: Block, W: np.ndarray, request: PassRequest, last: Passed 
     rows, room, dtype = flat_rows(block.rows), None, block.rows.dtype
     if request.with_matrix and not sparse.issparse(block.rows):
         room = np.empty((step, width), dtype), np.empty((width, width), dtype)
+    weights = [block.weights_of(code) for code in request.positive.tolist()]
     with blas_threads_for(width):
         for first in range(0, n, max(step, 1)):
             part = first, min(first + step, n)
             for k, own in enumerate(kept.values()):
                 loops.linear_losses(
                     rows, *part, (W[k], request.scale, request.positive[k], request.widths[k]),
-                    (block.codes, block.weights, own.base, own.before),
+                    (block.codes, weights[k], own.base, own.before),
                     (own.here, own.factors, own.seconds),
                     (values[k], gradients[k], LENGTHS, slopes[k, 0]),
                 )  # fmt: skip

@@ -37,6 +37,14 @@ class Block:
     rows: np.ndarray | sparse.csr_array
     codes: np.ndarray
     weights: np.ndarray
+    # Of more than two classes with class weights, (n,) in the problems of other classes.
+    rest: np.ndarray | None = None
+
+    def weights_of(self, code: int) -> np.ndarray:
+        """Return the weights in the problem of a class."""
+        if self.rest is None:
+            return self.weights
+        return np.where(self.codes == code, self.weights, self.rest)
 
 
 @sizeof.register(Block)
@@ -44,6 +52,7 @@ def _(block: Block) -> int:
     """Tell Dask what it would have to move."""
     rows = block.rows
     size = rows.nbytes if isinstance(rows, np.ndarray) else rows.data.nbytes + rows.indices.nbytes
+    size += 0 if block.rest is None else block.rest.nbytes
     return size + block.codes.nbytes + block.weights.nbytes
 
 
@@ -55,7 +64,9 @@ def joined(blocks: list[Block]) -> Block:
     else:
         stack = np.concatenate(rows)
     codes = np.concatenate([block.codes for block in blocks])
-    return Block(stack, codes, np.concatenate([block.weights for block in blocks]))
+    rest = [block.rest for block in blocks if block.rest is not None]
+    weights = np.concatenate([block.weights for block in blocks])
+    return Block(stack, codes, weights, np.concatenate(rest) if rest else None)
 
 
 @dataclass(frozen=True)
@@ -298,10 +309,15 @@ def total_weights(block: Block, n_classes: int) -> np.ndarray:
 
 
 def times_class_weights(block: Block, factors: np.ndarray) -> Block:
-    """Return the block with other weights; rows are shared."""
-    return Block(block.rows, block.codes, block.weights * factors[block.codes])
+    """Return the block with other weights; rows are shared.
+
+    Of more than two classes samples have those of their class in its own problem only.
+    """
+    rest = block.weights if factors.size > 2 else None
+    return Block(block.rows, block.codes, block.weights * factors[block.codes], rest)
 
 
 def thinned(block: Block, step: int) -> Block:
     """Return each step-th row."""
-    return Block(block.rows[::step], block.codes[::step], block.weights[::step])
+    rest = None if block.rest is None else block.rest[::step]
+    return Block(block.rows[::step], block.codes[::step], block.weights[::step], rest)

@@ -17,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skscreen.core.certificate import HISTORY
-from skscreen.core.checks import Matrix, MatrixLike, check_labels, check_samples
+from skscreen.core.checks import Matrix, MatrixLike, check_labels, check_samples, require_y
 from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -81,7 +81,9 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         over the data for small batches, else 100000.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
-        the dict. "balanced" gives all classes the same total weight.
+        the dict. "balanced" gives all classes the same total weight. With more than two classes a
+        class weight counts in the problem of its class; the samples of the rest have their sample
+        weights there, as in `LinearSVC`.
     warm_start : bool, default=False
         Whether to start from the previous fit, which must have had the same samples, for instance
         after changing C or `tol`. No effect on "pegasos", whose first step forgets the start.
@@ -210,12 +212,13 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0 that multiply the losses.
+            Weights that multiply the losses; samples of weights <= 0 are left out.
 
         Returns
         -------
         PragamSVC
         """
+        require_y(self, y)
         old, C = forget(self), float(self.C)
         X = check_samples(X, model=self, order="C", **_ACCEPTED)
         y = check_labels(y)
@@ -270,9 +273,10 @@ def _solve(
 ) -> list[Certified]:
     """Solve the problem of each class, of the rows of positive weight."""
     n_problems, fits, solver = problems.n_problems, [], _solver(model)
-    weights, width = problems.labels.weights, rows.shape[1]
+    width = rows.shape[1]
     problems.check(width)
-    check_bounds(C, weights)
+    for k in range(n_problems):
+        check_bounds(C, problems.weights(k))
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     near = shifted if model.fit_intercept else partial(LinearSamples, y=np.ones(rows.shape[0]))
     samples = near(rows)
@@ -280,7 +284,7 @@ def _solve(
         watch = Watch(tasks.bar, model.tol, n_problems)
         for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
             delayed(solve_hinge)(
-                samples.signed(problems.signs(k)), weights, C, solver,
+                samples.signed(problems.signs(k)), problems.weights(k), C, solver,
                 fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
                 start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )
@@ -337,8 +341,8 @@ def _set(
     model.history_ = _history(fits)
     if fits[0].a is not None:
         model.dual_coef_ = np.zeros((len(fits), n_samples))
-        scale = C * labels.weights.sum()
         for k, found in enumerate(fits):
+            scale = C * problems.weights(k).sum()
             model.dual_coef_[k, labels.rows] = scale * problems.signs(k) * found.a
     model.coef_ = np.stack([found.w for found in fits])
 
@@ -374,8 +378,11 @@ def _solver(model: PragamSVC) -> Solver:
 
 def _keys(model: PragamSVC, X: Matrix, problems: OneVsRest) -> list[str]:
     """Return the names of the problems in a store."""
-    content = content_key(X), problems.labels.weights, model.fit_intercept, "PragamSVC"
-    return [content_key(*content, problems.signs(k)) for k in range(problems.n_problems)]
+    samples, last = content_key(X), (model.fit_intercept, "PragamSVC")
+    return [
+        content_key(samples, problems.weights(k), *last, problems.signs(k))
+        for k in range(problems.n_problems)
+    ]
 
 
 def _keep(store: Store, keys: list[str], C: float, fits: list[Certified]) -> None:

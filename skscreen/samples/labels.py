@@ -26,6 +26,7 @@ class Labels:
     codes: np.ndarray  # (n,), their classes, as places in `classes`
     weights: np.ndarray  # (n,), products of sample and class weights, > 0
     repetitions: np.ndarray  # (n,), sample weights
+    factors: np.ndarray  # (n_classes,), class weights, > 0
 
     @property
     def classes(self) -> np.ndarray:
@@ -44,8 +45,10 @@ def read_labels(
     rows, weights = taking_part(y.size, sample_weight)
     # The few classes are sorted; the inverse of `unique` would sort all labels.
     codes, repetitions = np.searchsorted(classes, y[rows]), weights
+    factors = np.ones(classes.size)
     if class_weight is not None:
-        weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
+        factors = _class_factors(class_weight, classes, codes, weights)
+        weights = weights * factors[codes]
         positive = np.flatnonzero(weights)
         rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
         codes = codes[positive]
@@ -56,12 +59,12 @@ def read_labels(
         )
     if present.size < 2:
         raise ValueError(
-            "The number of classes in y has to be greater than one; got "
-            f"{present.size} class{'' if present.size == 1 else 'es'}."
+            "The number of classes has to be greater than one; got "
+            f"{present.size} class{'' if present.size == 1 else 'es'} in y."
         )
     if present.size < classes.size:
         codes = np.searchsorted(present, codes)
-    return Labels(classes, present, rows, codes, weights, repetitions)
+    return Labels(classes, present, rows, codes, weights, repetitions, factors[present])
 
 
 def of_rows(X: Matrix, rows: np.ndarray, pairwise: bool) -> Any:

@@ -22,6 +22,8 @@ LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 class _Classes:
     """What all divisions into problems of two classes have."""
 
+    # Whether samples have the same weights in all problems that they take part in.
+    same_weights = True
     # What is taken from scores before they are learned: nothing, unlike in a regression.
     shift = 0.0
     labels: Labels
@@ -40,7 +42,8 @@ class _Classes:
 
     def losses(self, problem: int, loss: str) -> SampleLosses:
         """Return the losses of a problem at C = 1."""
-        return LOSSES[loss](self.labels.weights[self.rows(problem)])
+        shared, rows = self.labels.weights, self.rows(problem)
+        return LOSSES[loss](shared[rows] if self.same_weights else self.weights(problem))
 
     def losses_of_hinge(self, problem: int) -> SampleLosses:
         """Return the losses of a problem at C = 1 if they are hinges."""
@@ -72,7 +75,11 @@ class _Classes:
 
 
 class OneVsRest(_Classes):
-    """One problem for each class, on all samples; one problem for two classes."""
+    """One problem for each class, on all samples; one problem for two classes.
+
+    Of more than two classes a sample has the weight of its class in the problem of this class, and
+    its sample weight alone where it is one of the rest, as in `LinearSVC`.
+    """
 
     what = "class"
 
@@ -81,10 +88,25 @@ class OneVsRest(_Classes):
         self.n_problems = n_classes if n_classes > 2 else 1
         self.everyone = np.arange(labels.rows.size)
         self.n_variables = self.n_problems * self.everyone.size
+        unweighted = np.array_equal(labels.weights, labels.repetitions)
+        self.same_weights = unweighted or self.n_problems == 1
+
+    @property
+    def content(self) -> tuple:
+        """All that the problems depend on beside the samples and the loss."""
+        known = super().content
+        return known if self.same_weights else (*known, self.labels.repetitions)
 
     def rows(self, problem: int) -> np.ndarray:
         """Return which of the samples take part in a problem, ascending."""
         return self.everyone
+
+    def weights(self, problem: int) -> np.ndarray:
+        """Return the weights of the samples in a problem."""
+        labels = self.labels
+        if self.same_weights:
+            return labels.weights
+        return np.where(labels.codes == problem, labels.weights, labels.repetitions)
 
     def signs(self, problem: int) -> np.ndarray:
         """Return the signs, +1 or -1, of the samples of a problem."""

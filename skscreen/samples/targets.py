@@ -52,6 +52,7 @@ class BothSides:
     """A regression as a problem in which each sample stands twice, in the place of a `Division`."""
 
     n_problems = 1
+    same_weights = True  # in all problems: there is one
 
     def __init__(self, targets: Targets, epsilon: float, free: bool):
         self.labels, self.epsilon = targets, epsilon

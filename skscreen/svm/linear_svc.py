@@ -55,8 +55,9 @@ class ScreenedLinearSVC(OwnScreening, SparseCoefMixin, BaseSVC):
         Largest number of steps for each problem. None means limits that ordinary data do not reach.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
-        the dict. "balanced" gives all classes the same total weight. They count in all problems
-        of more than two classes, where `LinearSVC` gives the samples of the rest the weight 1.
+        the dict. "balanced" gives all classes the same total weight. With more than two classes a
+        class weight counts in the problem of its class; the samples of the rest have their sample
+        weights there, as in `LinearSVC`. Classes of weight 0 are left out of all problems.
     store : str, path, Store or None, default=None
         A folder for solutions, from which fits with another C start; see `ScreenedSVC`.
     n_jobs : int or None, default=None
@@ -129,8 +130,7 @@ class ScreenedLinearSVC(OwnScreening, SparseCoefMixin, BaseSVC):
     `coef_` and `intercept_` are those of the second less those of the first, in one row. No samples
     are screened, and `screened` is an error.
 
-    Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
-    also where it is one of the rest.
+    Samples of weight zero are ignored.
 
     References
     ----------

@@ -248,7 +248,7 @@ def svc_path(
     C_max : float, default=1e4
         Largest C of a path with `eps`; ignored if `Cs` is given.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights >= 0, which multiply C.
+        Weights, which multiply C; samples of weights <= 0 are left out, as by `SVC`.
     callbacks : sequence of callbacks, optional
         Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
         ends the path.

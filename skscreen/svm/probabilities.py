@@ -160,8 +160,12 @@ def _held_scores(model: Any, problem: Any, held: np.ndarray, rest: np.ndarray, p
     with warnings.catch_warnings():
         # The fit of all samples has warned already.
         warnings.simplefilter("ignore")
-        fold = clone(model).set_params(tol=max(model.tol, _TOL))
-        fold.fit(of_rows(problem.X, rows[rest], pairwise), labels.codes[rest], labels.weights[rest])
+        fold, weights = clone(model).set_params(tol=max(model.tol, _TOL)), labels.weights
+        if not problem.division.same_weights:
+            # Samples of the rest have no class weights.
+            factors = dict(enumerate(labels.factors.tolist()))
+            fold, weights = fold.set_params(class_weight=factors), labels.repetitions
+        fold.fit(of_rows(problem.X, rows[rest], pairwise), labels.codes[rest], weights[rest])
     X = problem.X[rows[held]]
     X = X[:, rows[rest]] if pairwise else X
     if not pairs:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.core.checks import MatrixLike, check_labels, check_samples, refuse_masked
+from skscreen.core.checks import MatrixLike, check_labels, check_samples, refuse_masked, require_y
 from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import KernelBlocksKept, KernelMatrices
 from skscreen.fitting.store import Store, content_key
@@ -167,12 +167,16 @@ class SVMProblem:
         return out
 
     def solve_at_once(self, C: float, tol: float) -> list[SampleSolution]:
-        """Solve all problems on narrow rows for one C in one call; some gaps may be too large."""
-        division, settings = self.division, self._settings
-        check_bounds(C, division.weights(0))
-        signs = np.stack([division.signs(k) for k in range(division.n_problems)])
-        losses = division.losses(0, settings.loss)
-        return solve_narrow(self._taking_part, settings.bias, losses, signs, C, tol)
+        """Solve all problems on few narrow rows for one C; some gaps may be too large."""
+        division, settings, out = self.division, self._settings, list[SampleSolution]()
+        every = list(range(division.n_problems))
+        # What has other weights in other problems takes a call for each.
+        for together in [every] if self._fit.same_weights else [[k] for k in every]:
+            check_bounds(C, division.weights(together[0]))
+            losses = division.losses(together[0], settings.loss)
+            signs = np.stack([division.signs(k) for k in together])
+            out += solve_narrow(self._taking_part, settings.bias, losses, signs, C, tol)
+        return out
 
     @property
     def _is_uncertified(self) -> bool:
@@ -266,7 +270,7 @@ class SVMProblem:
         division, stored = self.division, self._stored
         if self.pairs is not None and spent is None:
             if start is None and stored is not None:
-                start = stored.start(problem, C, self.labels.weights[division.rows(problem)])
+                start = stored.start(problem, C, division.weights(problem))
             return next(self.solve_path(problem, [C], tol, start))
         samples, spent = self._samples(problem), spent or 0
         solver = samples.path_solver(*self._dual(problem, self._settings.loss), spent)
@@ -359,7 +363,8 @@ def fit_of(
     return Fit(
         kernel=str(kernel.name), classes=classes, loss=settings.loss, free=settings.free,
         is_definite=kernel.is_definite, regression=regression, tube=tube,
-        one_vs_one=isinstance(division, OneVsOne), joint=model.multi_class == "crammer_singer",
+        one_vs_one=isinstance(division, OneVsOne), same_weights=division.same_weights,
+        joint=model.multi_class == "crammer_singer",
         penalty=model.penalty, plan=plan, limited=settings.max_iter is not None,
         screening=settings.screening, solver=settings.solver,
         indefinite=settings.indefinite, cache_size=settings.cache_size, by_weights=model.by_weights,
@@ -416,6 +421,7 @@ def validated(
     `reset` sets the features of the estimator; otherwise they have to be the same.
     """
     function = callable(model.kernel)
+    require_y(model, y)
     refuse_masked(X, "X")
     X = as_given(X) if function else check_samples(X, model=model, reset=reset, **accepted(model))
     y = check_targets(y) if is_regressor(model) else check_labels(y)

@@ -90,6 +90,7 @@ class Fit:
     regression: bool = False
     tube: bool = True  # of a regression: whether its epsilon is positive
     one_vs_one: bool = False
+    same_weights: bool = True  # of samples in all problems
     joint: bool = False  # one problem for all classes
     by_weights: bool = False  # no dual variables are shown
     penalty: str = "l2"
@@ -257,6 +258,7 @@ def _is_at_once(fit: Fit, facts: Facts) -> bool:
 def _is_together(fit: Fit, facts: Facts) -> bool:
     """Whether all classes against the rest start from one call: squared hinges."""
     several = not fit.one_vs_one and fit.n_problems > 2 and fit.plan == "one C"
+    several = several and fit.same_weights
     as_usual = fit.solver == "auto" and not (fit.limited or fit.stored)
     if not (several and as_usual and fit.loss == "squared_hinge"):
         return False

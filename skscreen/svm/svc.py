@@ -93,7 +93,9 @@ class ScreenedSVC(OwnScreening, BaseSVC):
         one-vs-one, and not with ``decision_function_shape="ovo"``.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
-        the dict. "balanced" gives all classes the same total weight.
+        the dict. "balanced" gives all classes the same total weight. With "ovr" and more than two
+        classes a class weight counts in the problem of its class; the samples of the rest have
+        their sample weights there, as in `LinearSVC`.
     indefinite : {"warn", "error", "shift"}, default="warn"
         What to do if the kernel matrix is not positive semi-definite. "warn" warns and takes the
         solution of LIBSVM, as `SVC` does; nothing certifies it, and `dual_gap_` is nan. LIBSVM

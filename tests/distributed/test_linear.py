@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVC
 
 from skscreen import ScreenedLinearSVC
 from skscreen.distributed import DistributedLinearSVC, distributed_svc_path
@@ -76,6 +77,16 @@ def test_weights_of_samples_and_classes(client, class_weight):
     there = DistributedLinearSVC(0.1, class_weight=class_weight, tol=1e-10)
     there.fit(ROWS, da.from_array(y), sample_weight=da.from_array(weights, chunks=50))
     assert_allclose(there.coef_, here.coef_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_class_weights_of_many_classes(client, loss):
+    """As in `LinearSVC`, the samples of other classes have their sample weights alone."""
+    weights, options = np.linspace(0.5, 2.0, 75), {"loss": loss, "class_weight": {0: 3.0, 2: 0.5}}
+    theirs = LinearSVC(C=0.1, tol=1e-10, max_iter=10**6, **options).fit(IRIS_X, IRIS_Y, weights)
+    rows = da.from_array(IRIS_X, chunks=(30, 4))
+    model = DistributedLinearSVC(0.1, tol=1e-9, **options).fit(rows, IRIS_Y, sample_weight=weights)
+    assert_allclose(model.coef_, theirs.coef_, atol=1e-3)
 
 
 def test_many_classes_and_predictions_by_blocks(client):

@@ -212,7 +212,7 @@ def changed(values, row, value, dtype=float):
         ((X, X[:, 0]), ValueError, "Unknown label type: continuous"),
         ((X, changed(y, 3, np.nan)), ValueError, "y contains NaN"),
         ((X, changed(y, 3, np.inf)), ValueError, "y contains infinity"),
-        ((X, changed(y.astype(str), 3, np.nan, object)), TypeError, r"\by\b"),
+        ((X, changed(y.astype(str), 3, np.nan, object)), ValueError, r"\by\b"),
         ((X, changed(y.astype(str), 3, None, object)), TypeError, r"\by\b"),
         ((X, np.zeros(len(X))), ValueError, r"\by\b"),
         ((X, np.arange(len(X))), ValueError, r"^y\b"),

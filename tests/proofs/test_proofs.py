@@ -3,6 +3,10 @@
 Every script has more options, `python -m tests.proofs.safety.fits --help`, and prints what it did.
 """
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.proofs import soak
@@ -55,3 +59,12 @@ def test_every_call_ends_in_a_right_answer_or_a_clear_error(minutes):
 def test_results_repeat_and_memory_does_not_grow(minutes):
     # The first tenth is a warm-up, in which caches and pools reach their sizes.
     assert soak.main(["--minutes", str(5 * minutes)]) == 0
+
+
+@pytest.mark.parametrize("module", ["test_svm", "test_sparse"])
+def test_scikit_learns_own_tests_of_its_machines(module):
+    """The names are swapped; what is known to differ has a reason."""
+    swapped = ["-p", "sklearn_swap", "--pyargs", f"sklearn.svm.tests.{module}"]
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *swapped]
+    done = subprocess.run(run, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from svm_reference import box_qp, dual, free_optimum
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, ScreenedSVR
@@ -327,3 +327,63 @@ def test_parameters_may_be_numbers_of_numpy(number):
             found, expected = make(**given).fit(X, targets), make(**plain).fit(X, targets)
         assert_array_equal(found.predict(X), expected.predict(X))
         assert found.dual_gap_ == expected.dual_gap_
+
+
+def outcome(model, labels):
+    """Return the type and the text of the error of a fit of labels."""
+    with pytest.raises((TypeError, ValueError)) as caught:
+        model.fit(X[:40], labels)
+    return caught.type, str(caught.value)
+
+
+TWO = y[30:70].copy()
+NAMED = np.array(["a", "b"], dtype=object)[TWO]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        TWO.astype(object), TWO.astype(float).astype(object), (TWO > 0).astype(object),
+        np.where(TWO > 0, np.nan, NAMED), np.where(TWO > 0, None, NAMED)[::-1],
+        np.where(TWO > 0, 1, NAMED), np.where(TWO > 0, np.nan, 1.0), X[:40, 0], TWO[:-1],
+        np.c_[TWO, TWO], np.ones(40), None, TWO.astype(complex), NAMED.astype("S"),
+    ],
+    ids=[
+        "integers", "floats", "booleans", "NaN", "None", "mixed", "nan", "continuous", "short",
+        "columns", "one", "missing", "complex", "bytes",
+    ],
+)  # fmt: skip
+def test_errors_of_labels_are_those_of_svc(labels):
+    kind, text = outcome(SVC(), labels)
+    found, said = outcome(ScreenedSVC(), labels)
+    assert found is kind
+    # NumPy's own text of a mixture, and that of NaN without the name, say less.
+    if "not supported" not in text:
+        assert (
+            said.replace("ScreenedSVC", "SVC")
+            .replace("Input y", "Input")
+            .startswith(text.replace("Input y", "Input").rstrip("."))
+        )
+    assert outcome(ScreenedLinearSVC(), labels)[0] is outcome(LinearSVC(), labels)[0]
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_samples_whose_variance_underflows_are_not_those_of_another_gamma(container):
+    for size in (1e-155, 1e-160, 1e-170, 1e-300):
+        for kernel in ("rbf", "poly", "sigmoid"):
+            with pytest.raises(ValueError, match=r"^X\b"):
+                ScreenedSVC(kernel=kernel).fit(container(size * X), y)
+        # Classes of 20, 35 and 50 samples: the larger one of a pair is predicted.
+        some = np.r_[0:20, 50:85, 100:150]
+        linear = ScreenedSVC(kernel="linear").fit(container(size * X[some]), y[some])
+        assert_array_equal(linear.predict(container(size * X)), np.full(150, 2))
+    small, usual = (ScreenedSVC().fit(container(s * X), y) for s in (1e-140, 1.0))
+    scores = small.decision_function(container(1e-140 * X))
+    assert_allclose(scores, usual.decision_function(container(X)), atol=1e-5)
+
+
+def test_the_variance_of_constant_samples_is_none():
+    """As in `SVC`, gamma is 1 then."""
+    labels = np.arange(40) % 2
+    for rows in (np.zeros((40, 2)), np.full((40, 2), 1e-200), sparse.csr_array((40, 2))):
+        assert ScreenedSVC().fit(rows, labels).gamma_ == 1.0

@@ -161,13 +161,15 @@ def test_weights_are_repetitions_and_zero_is_removal(options, class_weight):
 
 
 def test_class_weights_are_sample_weights_by_class():
-    by_class = LinearHingeSVC(class_weight={0: 3.0, 2: 0.5}, tol=1e-9, random_state=0)
-    by_class.fit(IRIS_X, IRIS_Y)
+    """Of two classes, and of pairs of classes."""
     factors = np.array([3.0, 1.0, 0.5])[IRIS_Y]
-    by_sample = LinearHingeSVC(tol=1e-9, random_state=0).fit(IRIS_X, IRIS_Y, sample_weight=factors)
-    assert_array_equal(by_class.coef_, by_sample.coef_)
-    plain = LinearHingeSVC(tol=1e-9).fit(IRIS_X, IRIS_Y)
-    assert not np.allclose(by_class.coef_, plain.coef_, rtol=1e-3)
+    for some in (IRIS_Y < 2, IRIS_Y >= 0):
+        given = IRIS_X[some], IRIS_Y[some]
+        model = ScreenedSVC(0.01, kernel="linear", tol=1e-9, random_state=0)
+        by_class = clone(model).set_params(class_weight={0: 3.0, 1: 1.0, 2: 0.5}).fit(*given)
+        by_sample = clone(model).fit(*given, sample_weight=factors[some])
+        assert_array_equal(by_class.coef_, by_sample.coef_)
+        assert not np.allclose(by_class.coef_, model.fit(*given).coef_, rtol=1e-3)
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
@@ -410,7 +412,8 @@ def test_an_intercept_scaling_that_overflows_is_refused_for_pairs_of_classes(n):
 def test_any_other_size_is_solved_or_says_so(scale, intercept, kernel):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = ScreenedSVC(kernel=kernel, intercept=intercept).fit(scale * X[:20, :2], y[:20])
+        model = ScreenedSVC(kernel=kernel, intercept=intercept, gamma=1.0)
+        model.fit(scale * X[:20, :2], y[:20])
     assert (
         np.isfinite(model.objective_).all() and np.isfinite(model.decision_function(X[:, :2])).all()
     )

@@ -82,7 +82,7 @@ def test_many_classes_weights_and_a_selector():
     model = ScreenedLinearSVC(0.1, penalty="l1", tol=1e-10, class_weight={1: 2.0})
     model.fit(rows, labels, sample_weight=weights)
     for k in range(3):
-        c = 0.1 * weights * np.where(labels == 1, 2.0, 1.0)
+        c = 0.1 * weights * (2.0 if k == 1 else 1.0) ** (labels == 1)
         value = optimum(rows, np.where(labels == k, 1.0, -1.0), c)[2]
         assert_allclose(model.objective_[k], value, rtol=1e-7)
     repeated = np.repeat(np.arange(len(rows)), weights.astype(int))

@@ -41,6 +41,8 @@ FEW_ROWS, MANY_VALUES = 8, 2**18
 
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
+# A smaller variance has lost digits where squares underflow.
+_LEAST_VARIANCE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -301,13 +303,19 @@ def gamma_value(gamma: str | float, X: Matrix, weights: np.ndarray) -> float:
         if is_sparse(X):
             square, mean = (float((part.T @ share).sum()) for part in (X.multiply(X), X))
             variance, noise = square - mean * mean, _NOISE * square
+            is_lost = square < _LEAST_VARIANCE and X.count_nonzero() > 0
         else:
             mean = float((X.T @ share).sum())
             variance, noise = float((((X - mean) ** 2).T @ share).sum()), _NOISE**2 * mean * mean
+            is_lost = variance < _LEAST_VARIANCE and bool(X.min() < X.max())
     if not variance < np.inf:
         raise ValueError("X has no finite variance, which gamma='scale' needs: rescale X.")
-    value = 1.0 / (X.shape[1] * variance) if variance > noise else 1.0
-    return value if value < np.inf else 1.0
+    if is_lost:
+        raise ValueError(
+            "X has values so near to each other that their variance, which gamma='scale' needs, "
+            "underflows: rescale X."
+        )
+    return 1.0 / (X.shape[1] * variance) if variance > noise else 1.0
 
 
 def gamma_grid(gammas: Iterable) -> list[float | str]:

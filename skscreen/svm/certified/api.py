@@ -124,7 +124,7 @@ def svc_certified_C(
     eps : float, default=0.01
         Precision in (0, 1), as a share of the validation samples.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights >= 0 of the training samples, which multiply C.
+        Weights of the training samples, which multiply C; samples of weights <= 0 are left out.
     sample_weight_val : array-like of shape (n_validation,), optional
         Weights >= 0 of the validation samples in E.
     diagonal_val : array-like of shape (n_validation,), optional

@@ -44,9 +44,8 @@ class L1Fits:
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]
         # Each class against the rest: all samples take part in all problems.
-        self._weights = division.labels.weights
         self.problems = [
-            L1Problem(X, division.signs(k), self._weights) for k in range(division.n_problems)
+            L1Problem(X, division.signs(k), division.weights(k)) for k in range(division.n_problems)
         ]
 
     def solve(self, k: int, C: float, tol: float, start: Any = None) -> SampleSolution:
@@ -58,7 +57,7 @@ class L1Fits:
     ) -> tuple[SampleSolution, L1Solution]:
         """Solve a problem from what was found for another C; what it proves is the step "path"."""
         began, d = time.perf_counter(), self._d
-        check_bounds(C, self._weights)
+        check_bounds(C, self.problems[k].weights)
         found = self.problems[k].solve(C, tol, self._most, start)
         gap = max(found.primal - found.dual, 0.0) + 8.0 * EPS * found.primal
         certificate = Certificate(found.primal, found.dual, gap)

@@ -81,7 +81,7 @@ class L1Problem:
     """X (n, d) in Fortran order or CSC, y (n,) = +-1, `weights` (n,) > 0 of losses for C = 1."""
 
     def __init__(self, X, y: np.ndarray, weights: np.ndarray):
-        self._X, self.signs, self._weights = X, y, weights
+        self._X, self.signs, self.weights = X, y, weights
         is_sparse = sparse.issparse(X)
         squares = _with_entries(X, X.data**2) if is_sparse else X * X
         # Of all columns, in the norm of the dual for C = 1.
@@ -108,14 +108,14 @@ class L1Problem:
     @property
     def C_min(self) -> float:
         """Largest C up to which all weights are 0; infinite where no column has an effect."""
-        largest = 2.0 * float(np.abs(self.correlations(self._weights)).max(initial=0.0))
+        largest = 2.0 * float(np.abs(self.correlations(self.weights)).max(initial=0.0))
         return 1.0 / largest if largest > 0.0 else np.inf
 
     def solve(
         self, C: float, tol: float, max_iter: int, start: L1Solution | None = None
     ) -> L1Solution:
         """Solve for one C, from zero or the solution for another, to a relative gap of `tol`."""
-        c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
+        c, norms, d = C * self.weights, np.sqrt(C) * self._norms, self.shape[1]
         w = np.zeros(d) if start is None else start.w.copy()
         zero, n_iter, growth, pace = np.zeros(d, bool), 0, 1, _Pace()
         at_first: np.ndarray | None = None

@@ -192,7 +192,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         y : None
             Not used.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0: how often a sample counts.
+            How often a sample counts; samples of weights <= 0 are left out.
 
         Returns
         -------

@@ -178,7 +178,7 @@ def one_class_path(
     kernel, gamma, degree, coef0, shape, tol, max_iter, cache_size, verbose
         As in `ScreenedOneClassSVM`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights >= 0.
+        Weights; samples of weights <= 0 are left out.
     callbacks : sequence, default=()
         Callbacks of scikit-learn >= 1.9, which may end the path.
 
@@ -262,7 +262,7 @@ def nu_svc_path(
     class_weight, cache_size, n_jobs, verbose
         As in `ScreenedNuSVC`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights >= 0.
+        Weights; samples of weights <= 0 are left out.
     callbacks : sequence, default=()
         Callbacks of scikit-learn >= 1.9, which may end the path.
 
@@ -339,7 +339,7 @@ def nu_svr_path(
     kernel, gamma, degree, coef0, tol, max_iter, cache_size, verbose
         As in `ScreenedNuSVR`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights >= 0.
+        Weights; samples of weights <= 0 are left out.
     callbacks : sequence, default=()
         Callbacks of scikit-learn >= 1.9, which may end the path.
 

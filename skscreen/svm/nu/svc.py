@@ -178,7 +178,7 @@ class ScreenedNuSVC(BaseSVC):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0: how often a sample counts.
+            How often a sample counts; samples of weights <= 0 are left out.
 
         Returns
         -------

@@ -141,7 +141,7 @@ class ScreenedNuSVR(BaseSVR):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0, which multiply C.
+            Weights, which multiply C; samples of weights <= 0 are left out.
 
         Returns
         -------

@@ -116,7 +116,7 @@ def screen_samples(
         How more than two classes are divided into problems. By default as in the reference; for
         dual variables and weights it has to be named.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights s_i >= 0 of the problem that is to be solved.
+        Weights s_i of the problem that is to be solved; samples of weights <= 0 are left out.
     cache_size : float, default=1000
         Megabytes for kernel values.
 
@@ -210,8 +210,6 @@ def screen_samples(
             "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is no "
             "estimator."
         )
-    if division.labels.present.size > 2 and class_weight is None:
-        _refuse_weights_of_rest(reference)
     X, own = with_kernel(model, X, division.labels, _gamma(reference, model))
     found, reason = screened_at(model, TrainingSet(X, division, own), known, tests)
     if reason is not None:
@@ -257,17 +255,6 @@ def _of_reference(reference) -> dict:
             "samples are not decided here; fit it with multi_class='ovr'."
         )
     return out
-
-
-def _refuse_weights_of_rest(reference) -> None:
-    """Refuse class weights that samples have in the problem of their own class alone."""
-    if isinstance(reference, LinearSVC) and reference.class_weight is not None:
-        raise ValueError(
-            "reference has class_weight for more than two classes, which LinearSVC gives samples "
-            "in the problem of their own class only, and 1 in those of the others. Screen these "
-            "problems one by one: screen_samples(X, y == c, C, reference=LinearSVC().fit(X, y == c,"
-            " sample_weight=w), sample_weight=w) with w = np.where(y == c, class_weight[c], 1.0)."
-        )
 
 
 def _check_features(reference, model: ScreenedSVC) -> None:

@@ -195,7 +195,7 @@ def test_progress_and_display(capsys):
         ({"y_val": None}, ValueError, "y_val must hold"),
         ({"y_val": np.full(89, 7)}, ValueError, r"^y_val\b"),
         ({"y_val": np.zeros(3)}, ValueError, "y_val must have"),
-        ({"y_val": np.full(89, None)}, TypeError, r"\by_val\b"),
+        ({"y_val": np.full(89, None)}, ValueError, r"\by_val\b"),
         ({"X_val": np.full((89, 13), np.nan)}, ValueError, r"^X_val\b"),
         ({"X_val": np.ones((89, 2))}, ValueError, r"^X_val\b"),
     ],
