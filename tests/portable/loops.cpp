@@ -249,9 +249,9 @@ static void run_linear_machines() {
   svm::quadratic_descent(view(H, D), view(gradient), view(x), 1e-9, 500);
   show("same.svm.quadratic_descent", x);
   auto base = many(N, 0.0, 1.0), inverses = many(N, 1.0, 2.0), caps = many(N, 1.0, 2.0);
-  auto lacks = many(N), out = many(N);
-  show("svm.smooth_duals",
-       svm::smooth_duals({view(base), view(inverses), view(caps)}, view(lacks), view(out)));
+  auto lacks = many(N), out = many(N), zeros = many(N, 0.0, 0.0);
+  show("svm.smooth_duals", svm::smooth_duals({view(base), view(inverses), view(zeros), view(caps)},
+                                             view(lacks), view(out)));
   // Classes at once, in single precision and in double.
   Sparse<float> single;
   std::vector<int64_t> own(N);
