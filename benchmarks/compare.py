@@ -27,6 +27,7 @@ FAMILIES = {
     "linear": "benchmarks.svm.linear",
     "kernel": "benchmarks.svm.kernels",
     "nu": "benchmarks.svm.nu",
+    "after": "benchmarks.svm.after",
     "search": "benchmarks.svm.searches",
     "metric": "benchmarks.metric_learning.peers",
     "embedding": "benchmarks.embedding.peers",

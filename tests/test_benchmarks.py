@@ -19,9 +19,10 @@ from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.page import write_page
 from benchmarks.pragam import paper as pragam_paper
+from benchmarks.support.comparison import Bench as Peers
 from benchmarks.support.data import Sets, checksum, fetch_libsvm
 from benchmarks.support.dots import read_seconds, short_ratio
-from benchmarks.svm import linear, peers_here
+from benchmarks.svm import after, linear, peers_here
 from benchmarks.svm import paper as svm_paper
 from benchmarks.svm.paper import COLUMNS, tables
 
@@ -230,6 +231,17 @@ def test_a_peer_is_timed_at_the_loosest_tolerance_that_reaches_the_gap(tmp_path)
     ended = peers_here.ladder("peer", lambda tol: "ImportError: none", dual, None, 1e-6, 2.0)
     assert ended.failed and not ended.late
     assert peers_here.ladder("peer", lambda tol: "> 2 s", dual, None, 1e-6, 2.0).late
+
+
+@pytest.mark.proof
+def test_small_fits_and_what_follows_them_are_beside_their_peers(folder):
+    X, y = load_iris(return_X_y=True)
+    bench = Peers(folder, repeats=1)
+    for work in ("fit", "rows", "one row", "file"):
+        rows = list(after.beside(bench, work, "iris", X, y, X[:3]))
+        assert [row.peer.name for row in rows] == ["SVC", "SVC", "LinearSVC"]
+        assert all(row.ratio > 0.0 and "kB" in row.peer.reached for row in rows)
+    assert after.faces(3, 4)[0].shape == (12, 128)
 
 
 def test_files_of_public_sets_are_kept_and_checked(tmp_path):

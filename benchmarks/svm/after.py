@@ -1,0 +1,98 @@
+"""After the fit, and small fits: predictions of one row and of 20,000, files, many classes.
+
+Beside SVC, with an RBF and a linear kernel, and LinearSVC; SVC of scikit-learn-intelex too. All
+have their defaults: ours stop at a relative duality gap of 1e-6, the peers at tol=1e-3 and 1e-4,
+which are no gaps. Lines say how large the pickle of the model is; seconds of a file are those of a
+pickle that is made and loaded. Many classes are made: directions of length 1 in 128 columns around
+a centre for each class, like embeddings of faces.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler, normalize
+
+from benchmarks.support.comparison import Bench, Row, Side, answered, size
+from benchmarks.svm.after_peer_side import measured
+from skscreen import ScreenedLinearSVC, ScreenedSVC
+
+PEER = "benchmarks.svm.after_peer_side"
+# Names of machines, ours, and peers.
+MACHINES = {
+    "RBF kernel": (partial(ScreenedSVC, cache_size=1000), "rbf", ["SVC", "intelex SVC"]),
+    "linear kernel": (
+        partial(ScreenedSVC, kernel="linear", cache_size=1000), "linear", ["SVC", "intelex SVC"],
+    ),
+    "LinearSVC": (ScreenedLinearSVC, "", ["LinearSVC"]),
+}  # fmt: skip
+
+
+def standardised(bench: Bench, name: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return n samples of a set to learn from, standardised, their labels, and 20,000 rows."""
+    X, y = bench.data(name)
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+    random = np.random.default_rng(0)
+    chosen = random.permutation(len(X))
+    X = StandardScaler().fit_transform(X[chosen])
+    rows = X[random.integers(len(X), size=20_000)]
+    return X[:n], y[chosen[:n]], rows
+
+
+def faces(n_classes: int, n_each: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return directions around a centre for each class."""
+    random = np.random.default_rng(0)
+    centres = np.repeat(random.normal(size=(n_classes, 128)), n_each, axis=0)
+    X = normalize(centres + random.normal(size=centres.shape))
+    return X, np.repeat(np.arange(n_classes), n_each)
+
+
+def beside(bench: Bench, work: str, data: str, X, y, rows, machines=MACHINES) -> Iterator[Row]:
+    """Yield a piece of work of our machines beside those of their peers."""
+    for name in machines:
+        ours, kernel, peers = MACHINES[name]
+        found = measured(ours(), work, X, y, rows, bench.repeats)
+        side = Side(ours().__class__.__name__, found["seconds"], weighed(found))
+        for kind in peers:
+            peer = bench.there(PEER) if kind.startswith("intelex") else bench.here(PEER)
+            if peer:
+                job = {"method": kind, "kernel": kernel, "work": work}
+                job |= {"limit": bench.limit, "repeats": bench.repeats}
+                answer = peer.ask(job, X=X, y=y, rows=rows)
+                there = answered(kind, answer, bench.limit, weighed(answer))
+                yield Row(f"{name}: {work}", data, side, there)
+
+
+def weighed(found: dict) -> str:
+    """Say how large a pickle is."""
+    return f"{found['bytes'] / 1e3:,.0f} kB" if "bytes" in found else ""
+
+
+def predictions(bench: Bench) -> Iterator[Row]:
+    """One row, 20,000 rows and a file, of two classes and of several."""
+    for name, n in (("magic", 4000), ("letter", 4000)):
+        X, y, rows = standardised(bench, name, n)
+        for work, asked in (("one row", rows[:50]), ("rows", rows), ("file", rows[:1])):
+            yield from beside(bench, work, size(name, X), X, y, asked)
+
+
+def many_classes(bench: Bench) -> Iterator[Row]:
+    """Fits, one row and files of 60 and 200 classes."""
+    for n_classes, n_each in ((60, 10), (200, 8)):
+        X, y = faces(n_classes, n_each)
+        for work in ("fit", "one row", "file"):
+            name = f"{n_classes} classes"
+            yield from beside(bench, work, size(name, X), X, y, X[:20])
+
+
+def small_fits(bench: Bench) -> Iterator[Row]:
+    """Fits of the sets that come with scikit-learn."""
+    for load in (load_iris, load_wine, load_breast_cancer):
+        X, y = load(return_X_y=True)
+        X = StandardScaler().fit_transform(X)
+        name = load.__name__.removeprefix("load_")
+        yield from beside(bench, "fit", size(name, X), X, y, X)
+
+
+JOBS = {"predictions": predictions, "many_classes": many_classes, "small_fits": small_fits}
