@@ -266,8 +266,8 @@ def _is_together(fit: Fit, facts: Facts) -> bool:
 
 
 def _has_many_classes(fit: Fit, facts: Facts) -> bool:
-    """Whether there are many classes of a few full rows, with many features."""
-    many = not fit.one_vs_one and fit.n_problems >= MANY_CLASSES
+    """Whether many classes of a few full rows, with many features, start from one call."""
+    many = not fit.one_vs_one and fit.n_problems >= MANY_CLASSES and fit.same_weights
     return many and WIDE <= facts.width < math.inf and fit.n <= ROWS_A_FEATURE * facts.width
 
 

@@ -100,6 +100,16 @@ def test_many_sparse_columns():
     assert_allclose(model.coef_, peer(1.0, rows=rows, class_weight=FACTORS).coef_, atol=1e-6)
 
 
+def test_many_classes_of_wide_rows():
+    """Where problems of the same weights start from one call, too."""
+    rng = np.random.default_rng(0)
+    labels, options = np.arange(240) % 12, {"class_weight": {0: 5.0, 3: 0.2}}
+    rows = rng.normal(size=(240, 120)) + rng.normal(size=(12, 120))[labels]
+    model = ScreenedLinearSVC(0.01, tol=1e-10, **options).fit(rows, labels)
+    peer = LinearSVC(C=0.01, tol=1e-10, max_iter=10**6, **options).fit(rows, labels)
+    assert_allclose(model.coef_, peer.coef_, atol=1e-6)
+
+
 @pytest.mark.parametrize("options", [SQUARED, HINGE])
 def test_decisions_hold_at_the_optimum(options):
     options = {"class_weight": FACTORS, **options}

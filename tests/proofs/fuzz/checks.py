@@ -155,7 +155,7 @@ def expect_close(found: float, wanted: float, rounding: float, text: str) -> Non
 
 
 def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple:
-    """Return P of `ScreenedSVC` for each problem by its formula, P(0), and rounding errors."""
+    """Return P of `ScreenedSVC` and P(0) for each problem by its formula, and rounding errors."""
     classes, factors = model.classes_, np.ones(len(y))
     used = weights > 0.0
     if model.class_weight == "balanced":
@@ -194,13 +194,16 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
     norms = norms + duals * lengths.max() ** 2
     power = 2 if model.loss == "squared_hinge" else 1
     sizes = (1.0 + norms + np.abs(model.intercept_).max()) ** power
-    rounding = 1e-12 * model.C * float(s @ sizes)
-    found = []
+    rounding = 1e-12 * model.C * float(np.maximum(s, weights) @ sizes)
+    found, at_zero = [], []
     for k in range(scores.shape[1]):
-        signs = np.where(y == classes[1 if scores.shape[1] == 1 else k], 1.0, -1.0)
-        losses = np.maximum(0.0, 1.0 - signs * scores[:, k]) ** power
-        found.append(0.5 * squares[k] + model.C * float(s @ losses))
-    return found, model.C * s.sum(), rounding
+        own = y == classes[1 if scores.shape[1] == 1 else k]
+        # Of more than two classes the rest has no class weights.
+        each = s if scores.shape[1] == 1 else np.where(own, s, weights)
+        losses = np.maximum(0.0, 1.0 - np.where(own, 1.0, -1.0) * scores[:, k]) ** power
+        found.append(0.5 * squares[k] + model.C * float(each @ losses))
+        at_zero.append(model.C * float(each.sum()))
+    return found, at_zero, rounding
 
 
 def embedding_losses(name: str, shape: float, a: np.ndarray, c: np.ndarray) -> np.ndarray:

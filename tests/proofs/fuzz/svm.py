@@ -190,12 +190,12 @@ def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -
     for k, value in enumerate(found):
         expect_close(float(np.ravel(model.objective_)[k]), value, rounding, "objective")
         if not unconverged and model.tol <= 1e-3:
-            expect(value <= at_zero * (1.0 + 2e-3) + rounding, "worse than w = 0")
+            expect(value <= at_zero[k] * (1.0 + 2e-3) + rounding, "worse than w = 0")
 
 
 def sizes_of_terms(model, X) -> float:
     """Return the largest sum of absolute terms of a decision value."""
-    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    X = X.tocsr() if hasattr(X, "tocsr") else np.ascontiguousarray(X, dtype=np.float64)
     if not hasattr(model, "support_"):
         return float((abs(X) @ np.abs(model.coef_).T).max(initial=0.0))
     if model.kernel == "precomputed":
