@@ -92,4 +92,10 @@ void expects_ranges(const char* name, Array<I> first, Array<I> last, int64_t siz
                                 std::to_string(size));
 }
 
+// Steps for n samples, of steps for each; as many as there are numbers if that is too many.
+inline int64_t steps_of(int64_t each, int64_t n) {
+  expects(each >= 0, "steps must not be negative");
+  return n > 0 && each > INT64_MAX / n ? INT64_MAX : each * n;
+}
+
 }  // namespace skscreen

@@ -447,7 +447,7 @@ inline void solve_pairs_of_few(const FewValues& values, Array<const int64_t> end
       const Box box{{target.data(), n}, {low.data(), n}, {high.data(), n}, free, {}};
       FewRows rows(values, samples, false);
       FewSolver solver(rows, box, {beta.data(), n});
-      const auto [view, steps] = solver.run({limits.tol, limits.steps * n});
+      const auto [view, steps] = solver.run({limits.tol, steps_of(limits.steps, n)});
       for (int64_t r = 0; r < n; ++r)
         dual(r < m ? j - 1 : i, samples[r]) = std::min(std::max(beta[r], low[r]), high[r]);
       found(p, 0) = free ? box.intercept(view.b, 0) : 0.0;

@@ -45,7 +45,8 @@ struct ClassValues {
 // are positive semi-definite up to a ridge, for any dual variables or for those of sum 0.
 //
 // The Cholesky factor K_ii = U'U serves all pairs of class i: K_jj - X'X with U'X = K_ij has one.
-// For sums of 0 values are those seen from the first sample r of class i, K_ab - K_ar - K_rb + K_rr.
+// For sums of 0 values are those seen from the first sample r of class i, K_ab - K_ar - K_rb +
+// K_rr.
 class DefinitePairs {
  public:
   static bool are(Matrix<const double> K, Array<const int64_t> ends, double ridge, bool sums) {
@@ -151,7 +152,7 @@ inline std::pair<View, int64_t> improve_few(const PairValues<double>& K, const B
                                             Array<const double> sizes, double relative,
                                             const PairLimits& limits, Array<double> beta,
                                             std::vector<double>& memory) {
-  const int64_t n = beta.size, limit = limits.steps * n;
+  const int64_t n = beta.size, limit = steps_of(limits.steps, n);
   std::vector<double> space(5 * n, 0.0);
   double* at = space.data();
   const Array<double> f{at, n}, errors{at + n, n}, slopes{at + 2 * n, n}, parts{at + 3 * n, n},
@@ -212,7 +213,7 @@ inline void solve_pairs_together(const ClassValues& values, Array<const double> 
       View view;
       int64_t steps;
       if (tiny && few.solve(K, box, {sizes.data(), size}, values.relative, limits.tol, limits.share,
-                            limits.steps * size, point)) {
+                            steps_of(limits.steps, size), point)) {
         view = few.view;
         steps = few.steps;
       } else {
