@@ -53,7 +53,7 @@ def certify(
         if better is None:
             break
         matters = (parts > 0.0) & (not small)
-        if view.gap >= view.primal or tol < 1e-6:
+        if view.gap >= view.primal or tol < 5e-7:
             # The primal value is needed precisely.
             matters |= losses > 0.0
         J = np.flatnonzero(matters & ~point.exact)
