@@ -150,7 +150,7 @@ def test_folds_and_searches_take_trials():
     assert learning_curve(Counter(), answers, None, cv=4)[0][-1] == 30
     validation_curve(Counter(), answers, None, param_name="shift", param_range=[0, 1], cv=2)
     searches = [
-        GridSearchCV(Counter(), grid, cv=2, n_jobs=2),
+        GridSearchCV(Counter(), grid, cv=2),
         RandomizedSearchCV(Counter(), grid, n_iter=2, cv=2),
         HalvingGridSearchCV(Counter(), grid, cv=2, min_resources=10, random_state=0),
     ]

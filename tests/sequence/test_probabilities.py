@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chain_cases import LENGTHS, X, Y
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction import DictVectorizer
@@ -129,9 +130,10 @@ def test_predictions_of_folds():
         fitted = clone(model).fit([X[i] for i in train], [y[i] for i in train])
         for i in test:
             wanted[i] = fitted.predict([X[i]])[0].tolist()
-    found = cross_val_predict_sequences(
-        model, iter(X), y, cv=GroupKFold(3), groups=np.arange(12) // 4, n_jobs=2
-    )
+    with parallel_config(backend="threading"):
+        found = cross_val_predict_sequences(
+            model, iter(X), y, cv=GroupKFold(3), groups=np.arange(12) // 4, n_jobs=2
+        )
     assert [labels.tolist() for labels in found] == wanted
     for method in ("predict_marginals", "predict_proba"):
         # A label that a fold has not seen has a column, too.
