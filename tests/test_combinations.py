@@ -68,7 +68,6 @@ def choices(kind: type) -> list[dict]:
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_no_combination_is_an_error_or_a_warning(name, tmp_path):
     # Some methods of the papers are slow.
@@ -149,7 +148,6 @@ class Recorder:
 
 
 @pytest.mark.few(11)
-@pytest.mark.slow
 @pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.9"),
     reason="scikit-learn has callbacks from 1.9 on",

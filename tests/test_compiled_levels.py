@@ -49,7 +49,6 @@ def test_an_import_of_all_levels_says_nothing():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", sorted(set(_compiled.LEVELS) - {_compiled.level}))
 def test_extended_precision_agrees_on_each_level_that_is_forced(level):
     """As test_safety.py shows of the level in use; powers: test_kernel_blocks.py."""

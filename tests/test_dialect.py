@@ -240,7 +240,6 @@ SAYS = re.compile(
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_verbose(name, capfd):
     if "verbose" not in make(name).get_params():

@@ -45,7 +45,6 @@ def bounds_as_before():
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_prints_what_it_says(page, capsys):
     text = page.read_text(encoding="utf-8")
@@ -64,7 +63,6 @@ def test_page_prints_what_it_says(page, capsys):
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_docstrings_print_what_they_say(path):
     if path.parent.name == "distributed":

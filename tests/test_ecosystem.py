@@ -59,7 +59,6 @@ def test_classifiers_survive_a_pickle_and_a_clone(model):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @classifiers
 def test_classifiers_inside_the_tools(model):
     assert cross_val_score(model, X, y, cv=3).mean() > 0.85

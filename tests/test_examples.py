@@ -121,7 +121,6 @@ def test_store_example_keeps_solutions_and_scores(capsys):
     assert result["n_solved"] == 5 * len(result["Cs"]) + 1
 
 
-@pytest.mark.slow
 def test_chain_example_beats_single_positions(capsys):
     result = run("chain")
     assert result["accuracy_chain"] > result["accuracy_single"] + 0.1
@@ -193,7 +192,6 @@ def test_demo_shows_four_things(tmp_path, capsys, monkeypatch):
     assert all(str(file) in out for file in tmp_path.iterdir())
 
 
-@pytest.mark.slow
 def test_example_of_pairs_learns(capsys):
     run("verification")
     euclidean, learned = map(float, re.findall(r"pictures ([\d.]+)", capsys.readouterr().out))
@@ -206,7 +204,6 @@ def test_example_of_triplets_learns():
     assert min(result["scores"]) > result["base"]
 
 
-@pytest.mark.slow
 def test_example_of_quadruplets_learns():
     result = run("quadruplets")
     assert set(np.argsort(result["weights"])[-3:]) == set(np.flatnonzero(result["truth"]))

@@ -115,7 +115,6 @@ def test_the_driver_repeats_a_finding(monkeypatch, tmp_path):
         fuzz.example_of("broken")(content)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
 def test_the_time_limit_ends_a_call():
     with pytest.raises(checks.TooLong), checks.time_limit(0.05):

@@ -155,7 +155,6 @@ KINDS += [(name, Interrupt) for name in ("ScreenedSVC", "PragamSVC", "ScreenedRT
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name, kind", KINDS)
 def test_an_interrupted_fit_leaves_all_or_nothing(name, kind):
@@ -184,7 +183,6 @@ def test_an_interrupted_fit_leaves_all_or_nothing(name, kind):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ScreenedSVC", "ScreenedSVC, kernel", "PragamSVC", "ScreenedRTLM"]
 )
@@ -210,7 +208,6 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["svc", "rtlm"])
 def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
     def solve():

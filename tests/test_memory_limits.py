@@ -89,7 +89,6 @@ def test_too_much_is_refused_with_its_number_and_size(name, little_memory):
     error.match(r"\d.* [\d,]+ bytes, .*\b1,000\b.*\. [A-Z].*\.$")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in JOBS if name != "objects"])
 def test_what_fits_is_not_refused(name, little_memory):
     little_memory(10**9)

@@ -78,7 +78,6 @@ gammas, neighbours = st.sampled_from([0.05, 0.0]), st.sampled_from([1, 3, None])
 fractions = st.sampled_from([1.0, 0.3, 0.03, 0.003])
 
 
-@pytest.mark.slow
 @examples
 @given(data_sets(), gammas, st.booleans(), neighbours, fractions)
 def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal, k, fraction):
@@ -193,7 +192,6 @@ def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
         assert wrong_decisions(explicit, best, decisions) == 0, name
 
 
-@pytest.mark.slow
 @examples
 @given(data_sets(wild=True), st.booleans(), st.sampled_from([0.0, 1e3, 1e6]))
 def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset):
@@ -216,7 +214,6 @@ def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset
             assert wrong_decisions(explicit, best, decisions) == 0, (name, rule)
 
 
-@pytest.mark.slow
 @examples
 @given(data_sets(wild=True), gammas, st.booleans())
 def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal):

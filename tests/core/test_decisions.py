@@ -43,7 +43,6 @@ def loss(short, cap, shift):
     return cap * (short - 0.5 * shift * cap)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("cap", "shift"), HINGES)
 def test_slackness_is_loss_plus_conjugate_minus_product(cap, shift):
     for short in SHORT:
@@ -132,7 +131,6 @@ def test_half_space_bound_is_the_minimum_over_what_is_left_of_the_ball():
     assert empty > 100
 
 
-@pytest.mark.slow
 def test_half_space_bound_agrees_with_a_conic_solver():
     rng = np.random.default_rng(1)
     A, P, Q = (cp.Parameter(4) for _ in range(3))

@@ -28,7 +28,6 @@ def in_threads(fit):
         return fit()
 
 
-@pytest.mark.slow
 def test_grid_search(client):
     search = GridSearchCV(ScreenedLinearSVC(), {"C": [0.1, 1.0]}, cv=2, n_jobs=2)
     plain, spread = both(lambda: search.fit(X, y).cv_results_["mean_test_score"])

@@ -45,7 +45,6 @@ def primal_and_dual(model, rows, signs, weights=1.0):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("C", [0.01, 10.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -31,7 +31,6 @@ def test_points_lie_about_the_embedding_and_nearer_with_more_answers():
     assert spreads[1] < 0.5 * spreads[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["ste", "tste", "gnmds", "ckl"])
 def test_the_sample_depends_on_the_seed_alone(loss):
     model = fitted(300, loss=loss)
@@ -40,7 +39,6 @@ def test_the_sample_depends_on_the_seed_alone(loss):
     assert not np.array_equal(one.points, model.bootstrap(4, random_state=4).points)
 
 
-@pytest.mark.slow
 def test_weights_are_repetitions_of_what_is_drawn():
     rows = triplets_of(POINTS, 300, 1, noise=0.1)
     weights = np.where(np.arange(300) < 200, 1.0, 1e-9)

@@ -56,7 +56,6 @@ def start(p=2, seed=0):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @every_pair(
     # Choices are of three.
     valid=lambda answers, loss, **_: loss is not ODD or answers == "triplets",
@@ -89,7 +88,6 @@ def test_a_hinge_needs_a_quadratic_piece(smoothing):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_bound_holds_wherever_it_comes_from(loss):
     problem = EmbeddingProblem(ROWS, None, N, loss, REG)
@@ -130,7 +128,6 @@ def test_there_is_no_gap_once_there_are_enough_dimensions(loss):
     assert gaps[1] < 1e-6
 
 
-@pytest.mark.slow
 def test_the_estimator_reports_the_gap():
     model = OrdinalEmbedding(2, loss="ste", formulation="convex", tol=1e-6, random_state=0)
     model.fit(ROWS)
@@ -145,7 +142,6 @@ def test_the_estimator_reports_the_gap():
     assert model.dual_gap_ == 1.0
 
 
-@pytest.mark.slow
 def test_the_bound_of_a_fit_is_that_of_the_convex_problem():
     plane = OrdinalEmbedding(2, loss="gnmds", reg=REG, random_state=0).fit(ROWS)
     least = optimum(LOSSES[2], np.ones(60), REG)
@@ -155,7 +151,6 @@ def test_the_bound_of_a_fit_is_that_of_the_convex_problem():
     assert plane.objective_ >= least
 
 
-@pytest.mark.slow
 def test_choices_of_the_odd_one_out_have_a_bound():
     odd = read_answers(ROWS, kind="oddoneout", chosen=2)
     model = OrdinalEmbedding(2, loss="oddoneout", reg=REG, random_state=0).fit(odd)

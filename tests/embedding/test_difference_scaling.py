@@ -18,7 +18,6 @@ WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, 400)
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @pytest.mark.parametrize(("link", "law"), [("probit", norm), ("logit", logistic)])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
@@ -42,7 +41,6 @@ def test_the_likelihood_is_maximal(link, law, weights, rows):
     assert model.scale_.max() == 1.0
 
 
-@pytest.mark.slow
 def test_values_and_their_errors():
     """Of scales of answers with normal noise about two of three are within one standard error."""
     rng, inside = np.random.default_rng(0), []

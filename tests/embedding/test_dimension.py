@@ -29,7 +29,6 @@ def test_where_all_rises_are_significant_the_last_is_named():
     assert embedding_dimension_test(rows, [1, 2], cv=5, random_state=0).dimension_ == 2
 
 
-@pytest.mark.slow
 def test_scores_are_those_of_scikit_learn():
     model = OrdinalEmbedding(1, loss="ste", solver="lbfgs", n_init=20, tol=1e-8)
     result = embedding_dimension_test(
@@ -102,7 +101,6 @@ def test_only_our_estimator():
         embedding_dimension_test(ROWS, estimator=3)
 
 
-@pytest.mark.slow
 def test_trials_with_the_odd_one_out():
     trials, columns = trials_of(POINTS, 400, 3)
     model = OrdinalEmbedding(loss="oddoneout")
@@ -115,7 +113,6 @@ def test_trials_with_the_odd_one_out():
     assert found.scores_[1].mean() > 0.8
 
 
-@pytest.mark.slow
 def test_random_answers_have_no_dimension():
     rng = np.random.default_rng(0)
     rows = np.array([rng.choice(12, 3, replace=False) for _ in range(600)])

@@ -77,7 +77,6 @@ def test_set_output_and_pipelines():
     assert labels.shape == (30,)
 
 
-@pytest.mark.slow
 def test_grid_search_over_rows_of_answers():
     grid = {"loss": ["soe", "tste"], "n_components": [1, 2], "reg": ["auto", 0.01]}
     search = GridSearchCV(model(), grid, cv=3, error_score="raise").fit(T)
@@ -163,7 +162,6 @@ def test_every_parameter_has_an_effect(change):
         assert not np.array_equal(changed.embedding_, plain.embedding_)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_random_starts_never_end_in_nan(loss):
@@ -176,7 +174,6 @@ def test_random_starts_never_end_in_nan(loss):
         assert np.isfinite(fitted.objective_)
 
 
-@pytest.mark.slow
 def test_lifting_reaches_the_best_optimum():
     """In the plane a start in four dimensions finds what one in the plane often misses."""
     points = np.random.default_rng(3).normal(scale=0.5, size=(50, 2))

@@ -126,7 +126,6 @@ def test_regions_grow_where_answers_lack(loss):
     assert inside >= 9
 
 
-@pytest.mark.slow
 def test_what_answers_do_not_fix_has_no_region():
     """Objects in no answer, and a batch that is never compared with the others."""
     _, rows, _ = rare_object(0, 1)
@@ -144,7 +143,6 @@ def test_what_answers_do_not_fix_has_no_region():
     assert len(display.ellipses_.get_paths()) == 18
 
 
-@pytest.mark.slow
 def test_three_objects_are_asked_about_once():
     _, rows, _ = rare_object(0, 1)
     model = OrdinalEmbedding(2, random_state=0).fit(rows)
@@ -163,7 +161,6 @@ def test_three_objects_are_asked_about_once():
     assert len(next_queries(model, 80, repeats=True, random_state=0)) == 80
 
 
-@pytest.mark.slow
 def test_answers_of_a_person_are_drawn_together():
     """Each person has an own map, so that single answers tell less than they seem to."""
     rng = np.random.default_rng(1)

@@ -42,7 +42,6 @@ def optimum(loss, weights):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("ste"), EmbeddingLoss("oddoneout")], ids=str
 )

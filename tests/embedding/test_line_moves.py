@@ -50,7 +50,6 @@ def test_what_is_in_place_stays():
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["soe", "ste", "tste", "ckl"])
 def test_five_starts_are_as_good_as_many(name):
     loss = EmbeddingLoss(name, {"soe": 0.1, "ckl": 1e-3}.get(name, 1.0))

@@ -71,7 +71,6 @@ def test_far_points_have_finite_values_and_the_right_signs(loss, a, c):
 
 
 @pytest.mark.few(7)
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(a=squared_distance, c=squared_distance, more=st.floats(0.0, 1e12))

@@ -60,7 +60,6 @@ def test_objective_is_the_weighted_mean_and_the_ridge(kind, loss):
 
 
 @pytest.mark.few(26)
-@pytest.mark.slow
 @kinds
 @losses
 def test_gradient_agrees_with_finite_differences(kind, loss):

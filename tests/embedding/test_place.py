@@ -38,7 +38,6 @@ def test_new_points_are_where_the_answers_say(loss):
     assert_array_equal(placed, fitted.place(NEW_ROWS))
 
 
-@pytest.mark.slow
 def test_no_other_place_of_a_new_object_is_better():
     """A grid over the plane, for one object, against the objective written down."""
     rows = ROWS[(ROWS == N_OLD).any(axis=1) & (ROWS <= N_OLD).all(axis=1)][:60]

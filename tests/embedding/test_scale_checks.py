@@ -55,7 +55,6 @@ def test_however_the_answers_are_written():
     assert abs(other.n_runs - expected.n_runs) <= 2
 
 
-@pytest.mark.slow
 def test_answers_that_follow_another_rule_have_few_runs():
     """Who looks at the second pair alone is no difference scale."""
     _, _, c, d = TRUE[ROWS].T

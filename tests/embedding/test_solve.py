@@ -93,7 +93,6 @@ def test_lbfgs_goes_down_and_stops_at_a_minimum_soon():
     assert again[-1].converged
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", [ROWS[:60], QUADRUPLETS[:60]], ids=["triplets", "quadruplets"])
 @pytest.mark.parametrize("batch", [1, 7])
 @steppers

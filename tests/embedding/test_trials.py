@@ -22,7 +22,6 @@ def model(**options):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"])
 def test_every_solver_finds_the_odd_one_in_unseen_trials(solver):
     fitted = model(solver=solver, max_iter=2000, n_init=3).fit(TRIALS, COLUMNS)

@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 
@@ -89,7 +88,6 @@ def test_fits_with_a_store_share_distances(tmp_path):
     assert not list(tmp_path.rglob("*.npy"))
 
 
-@pytest.mark.slow
 def test_fits_of_several_classes_share_kernel_values(tmp_path):
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], [900, 700, 500])
     X, values = rng.normal(size=(y.size, 4)) + 2.0 * y[:, None], {}

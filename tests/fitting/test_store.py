@@ -191,7 +191,6 @@ MODELS = {
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_solution_is_that_of_no_store(name, tmp_path):
     rng = np.random.default_rng(0)
@@ -299,7 +298,6 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
                 np.testing.assert_array_equal(arrays["alpha"], np.full(2000, found))
 
 
-@pytest.mark.slow
 def test_pragam_starts_from_the_nearest_solution(tmp_path):
     for fit_intercept in (True, False):
         options = {"fit_intercept": fit_intercept, "tol": 1e-5}

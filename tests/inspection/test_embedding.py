@@ -157,7 +157,6 @@ def test_principal_axes_are_those_of_largest_spread():
     assert_allclose(np.linalg.norm(shown, axis=0), singular[:2])
 
 
-@pytest.mark.slow
 def test_what_is_known_by_name_may_be_in_any_order():
     model, order = fitted(), [3, 1, 5, 0, 4, 2]
     model.objects_ = np.array(NAMES)
@@ -201,7 +200,6 @@ def test_classes_that_cannot_be_told_apart(classes):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [3.0, 6.4])
 @pytest.mark.parametrize("reference", [False, True])
 def test_names_cover_neither_each_other_nor_the_frame(size, reference):
@@ -365,7 +363,6 @@ def test_the_share_of_a_plane_is_written():
     assert display.ax_.get_xlabel() == f"{display.share:.0%} of the spread is in this plane"
 
 
-@pytest.mark.slow
 def test_pictures_from_arrays_files_and_a_folder(tmp_path):
     pictures = [np.full((4, 6, 3), k / 6.0) for k in range(6)]
     for name, picture in zip(NAMES, pictures, strict=True):

@@ -107,7 +107,6 @@ def test_features_in_another_order_are_refused():
         LearnedSpaceDisplay.from_estimator(model, frame[frame.columns[::-1]], y)
 
 
-@pytest.mark.slow
 def test_targets_of_a_regression_and_axes_that_are_none_are_named():
     model = learned(np.eye(13))
     with pytest.raises(ValueError, match="Unknown label type: continuous"):

@@ -180,7 +180,6 @@ def assert_same_optimum(left, right):
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @every
 @pytest.mark.parametrize("lam", [0.1, 0.003])
 def test_agrees_with_a_conic_solver(lists, kind, lam):
@@ -240,7 +239,6 @@ def test_screening_does_not_change_the_solution(lists, kind):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @every
 def test_the_interior_point_solves_them_on_its_own(lists, kind):
     model, problem = lists.model(**kind), lists.problem(kind)
@@ -255,7 +253,6 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @every
 def test_no_bound_decides_wrongly(lists, kind):
     model, problem, rng = lists.model(**kind), lists.problem(kind), np.random.default_rng(0)
@@ -371,7 +368,6 @@ def test_common_weights_are_a_factor(kind):
         assert model.dual_gap_ <= model.tol
 
 
-@pytest.mark.slow
 @kinds
 def test_order_and_direction_of_comparisons_do_not_matter(kind):
     rng = np.random.default_rng(3)
@@ -438,7 +434,6 @@ def test_dissimilar_pairs_alone(kind):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("size", [1e-20, 1e-6, 1e4, 1e20])
 def test_bounds_of_any_size(size, kind):

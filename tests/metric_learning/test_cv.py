@@ -66,7 +66,6 @@ def test_attributes():
     assert_allclose(parallel.scores_, model.scores_)
 
 
-@pytest.mark.slow
 def test_classifier_groups_and_refit():
     groups = np.arange(len(y)) % 4
     model = ScreenedRTLMCV(

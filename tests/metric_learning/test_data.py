@@ -43,7 +43,6 @@ PAIRS = np.stack((np.arange(40), np.arange(40)[::-1]), axis=1)
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "same",
     [
@@ -83,7 +82,6 @@ def test_data_is_not_modified():
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_refit_is_deterministic(kind):
     model = rtlm(**kind).fit(X, y)
@@ -354,7 +352,6 @@ def test_memory_error_names_triplets_and_bytes(little_memory):
 
 
 @pytest.mark.few(7)
-@pytest.mark.slow
 @pytest.mark.parametrize("verbose", [0, 1])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_convergence_warning(kind, verbose):
@@ -429,7 +426,6 @@ def wide_data():
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [{}, {"loss": "hinge"}, {"pull": 0.5}, {"triplets": True}], ids=lambda kind: str(kind)
 )
@@ -454,7 +450,6 @@ def test_few_samples_of_many_features_are_learned_in_their_span(kind, monkeypatc
     assert_allclose(model.get_mahalanobis_matrix(), M, atol=1e-3 * np.abs(M).max())
 
 
-@pytest.mark.slow
 def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     X, y = wide_data()
     search = ScreenedRTLMCV(lams=3, cv=3, n_neighbors=3).fit(X, y)
@@ -466,7 +461,6 @@ def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     assert_allclose(again.objective_, first.objective_, rtol=2e-8)
 
 
-@pytest.mark.slow
 def test_columns_of_zeros_take_nothing_from_the_certificate():
     """Few samples are learned in their span, whose coordinates have the same rounding errors."""
     X = np.zeros((8, 16))
@@ -480,7 +474,6 @@ def test_columns_of_zeros_take_nothing_from_the_certificate():
     assert many.dual_objective_ <= few.objective_ and few.dual_objective_ <= many.objective_
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_samples", [3, 21, 42])
 def test_a_huge_constant_feature_is_nothing(n_samples):
     rng = np.random.default_rng(0)
@@ -503,7 +496,6 @@ def test_a_search_over_few_samples_of_many_features_asks_for_no_starts(monkeypat
         ScreenedRTLMCV(lams=2, cv=2, n_neighbors=3).fit(X[:, :5], y)
 
 
-@pytest.mark.slow
 def test_a_training_part_with_more_rows_than_the_data():
     """As bootstrap samples have; its metric is one of the features, that of the refit is not."""
     X, y = wide_data()
@@ -521,7 +513,6 @@ def test_stored_metrics_in_other_coordinates_are_ignored(tmp_path, monkeypatch):
     assert ScreenedRTLM(2e-2, store=tmp_path).fit(X, y).dual_gap_ <= 1e-6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ScreenedRTLM, partial(ScreenedRTLMCV, lams=2, cv=2)])
 def test_a_fit_that_fails_leaves_nothing_of_the_one_before(kind):
     X, y = wide_data()

@@ -54,7 +54,6 @@ def test_a_number_of_values_means_fractions():
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_neighbors": None}, {"diagonal": True}, {"pull": 0.5},
                                      {"loss": "hinge", "n_neighbors": 3}])  # fmt: skip
 def test_weights_of_samples_multiply_the_losses_of_their_triplets(options):

@@ -99,7 +99,6 @@ def test_metric_is_picklable_and_serves_nearest_neighbours():
     pickle.dumps(by_metric)
 
 
-@pytest.mark.slow
 def test_pipeline_and_grid_search_over_lam():
     pipeline = make_pipeline(StandardScaler(), rtlm(), KNeighborsClassifier())
     grid = {"screenedrtlm__lam": [1.0, 0.1, 0.01]}
@@ -181,7 +180,6 @@ def test_agrees_with_a_conic_solver(kind):
     assert distance <= error_radius(model) + optimum.radius
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_same_triplets_same_metric(kind):
     from_labels = rtlm(**kind).fit(X, y)
@@ -192,7 +190,6 @@ def test_same_triplets_same_metric(kind):
     assert_same_optimum(from_labels, rtlm(**kind).fit(X, triplets=T[order].tolist()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
 def test_repeated_triplets_count_twice(loss):
     once = rtlm(lam=50.0, relative_lam=False, loss=loss, tol=1e-8).fit(X, triplets=T)
@@ -230,7 +227,6 @@ def test_relative_lam_does_not_depend_on_the_scale_of_the_data():
     assert_allclose(distances, model.pair_distance(pairs), rtol=1e-2, atol=1e-3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_all_neighbours(kind):
     everyone = rtlm(n_neighbors=None, **kind).fit(IRIS_X, IRIS_Y)
@@ -251,7 +247,6 @@ def test_small_classes_use_fewer_neighbours():
     assert model.n_triplets_ == n * 5 * 3 + 3 * 2 * 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_screening_does_not_change_the_solution(kind):
     with_screening = rtlm(lam=0.003, **kind).fit(X, y)
@@ -283,7 +278,6 @@ def test_history_of_the_last_solve(kind):
 
 
 @pytest.mark.few(9)
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("bound", [*BOUNDS, ["rrpb", "pgb"], tuple(BOUNDS)], ids=str)
 def test_every_bound_gives_the_same_solution(bound, kind):
@@ -292,7 +286,6 @@ def test_every_bound_gives_the_same_solution(bound, kind):
     assert model.screening_history_.size
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("rule", RULES[1:])
 def test_every_rule_gives_the_same_solution_and_leaves_fewer_triplets(rule, kind):
@@ -342,7 +335,6 @@ def test_all_distances_are_the_same_distance(kind):
 
 
 @pytest.mark.few(9)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "observe"),
     [
@@ -431,7 +423,6 @@ def test_a_fraction_of_lam_max_may_neither_vanish_nor_overflow(lam, size, produc
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_smaller_tolerance_is_no_worse_an_answer(weighted):
     """What the interior-point method has reached is kept where rounding errors allow no more."""

@@ -36,7 +36,6 @@ def negative_term(A, C):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("lam", [1.0, 0.1, 0.01, 1e-3, 1e-4])
 def test_squared_hinge_has_the_objective_of_clarabel(lam, diagonal):
@@ -53,7 +52,6 @@ def test_squared_hinge_has_the_objective_of_clarabel(lam, diagonal):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @every_pair(
     term=["trace", "any", "negative"],
     loss=["smoothed_hinge", "hinge", "squared_hinge"],
@@ -113,7 +111,6 @@ def test_no_decision_is_wrong_and_paths_are_certified(options, diagonal):
     np.testing.assert_allclose(screened.objectives, path.objectives, rtol=1e-7)
 
 
-@pytest.mark.slow
 def test_long_rows_and_weights_with_the_squared_hinge():
     """All neighbours: passes in order of distance; weights of samples: repeated ones."""
     rng = np.random.default_rng(0)
@@ -139,7 +136,6 @@ def test_long_rows_and_weights_with_the_squared_hinge():
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @KINDS
 def test_features_that_no_sample_differs_in(diagonal):
     """Only a term that cannot reach them lets them go; and few samples of many features."""

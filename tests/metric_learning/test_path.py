@@ -57,7 +57,6 @@ def iris_path():
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 def test_starts_at_lam_max_with_constant_ratio(path):
     assert path.lams[0] == path.lam_max
     assert_allclose(path.lams[1:] / path.lams[:-1], 0.6)
@@ -91,7 +90,6 @@ def relative_decrease(path):
     return (loss[:-1] - loss[1:]) / loss[:-1] * path.lams[:-1] / (path.lams[:-1] - path.lams[1:])
 
 
-@pytest.mark.slow
 def test_stopping_rule(iris_path):
     assert_allclose(iris_path.lams[1:] / iris_path.lams[:-1], 0.9)
     assert np.all(relative_decrease(iris_path)[:-1] >= 0.01)
@@ -101,7 +99,6 @@ def test_stopping_rule(iris_path):
     assert iris_path.dual_gaps.max() <= 1e-6
 
 
-@pytest.mark.slow
 def test_stop_moves_the_end(iris_path):
     shorter = rtlm_path(IRIS_X, IRIS_Y, stop=0.1)
     assert len(shorter) < len(iris_path)
@@ -110,7 +107,6 @@ def test_stop_moves_the_end(iris_path):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
 def test_path_of_separable_data_ends(loss):
     # Two classes far from each other: the loss goes to 0 and the stopping rule alone never holds.
@@ -123,7 +119,6 @@ def test_path_of_separable_data_ends(loss):
     assert path.solutions[-2].loss > 0.01 * path.objectives[-2]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_automatic_grid_is_finite():
     path = rtlm_path(
@@ -140,7 +135,6 @@ def test_n_lams(n_lams):
     assert_allclose(path.lams, path.lam_max * 0.6 ** np.arange(n_lams))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("as_type", [list, tuple, np.array, pd.Series])
 def test_given_lams_are_absolute_and_sorted(as_type):
     path = rtlm_path(
@@ -178,7 +172,6 @@ def test_certificates(path):
             assert certificate.primal - dual <= 1.1e-6 * certificate.primal
 
 
-@pytest.mark.slow
 def test_agrees_with_single_fits(path):
     for i in (1, 5, len(path) - 1):
         model = ScreenedRTLM(
@@ -199,7 +192,6 @@ def test_objective_and_loss_fall_with_lam(path):
     assert np.all(np.diff(sizes) > 0.0)
 
 
-@pytest.mark.slow
 def test_warm_starts_save_iterations():
     lams = wine_path().lams[4:]
     path = rtlm_path(X, y, n_neighbors=3, lams=lams, relative_lam=False)
@@ -234,7 +226,6 @@ def test_matrices_are_those_of_the_estimators(path):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 def test_screening_rates(path):
     for rates in (path.rates, path.path_rates):
         assert rates.min() >= 0.0
@@ -248,7 +239,6 @@ def test_screening_rates(path):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
     if path.model.loss == "hinge":
         pytest.skip("its solves are never short")
@@ -265,7 +255,6 @@ def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "bound", ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb", ["rrpb", "pgb"]], ids=str
 )
@@ -277,7 +266,6 @@ def test_every_bound_gives_the_same_path(path, bound):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["linear", "semidefinite"])
 def test_every_rule_gives_the_same_path_and_decides_more(path, rule):
     other = wine_path(rule=rule, **kind_of(path))
@@ -329,7 +317,6 @@ def test_triplets_instead_of_labels():
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 def test_deterministic_and_leaves_the_data_alone(path):
     again = wine_path(**kind_of(path))
     assert_array_equal(again.matrices, path.matrices)
@@ -356,7 +343,6 @@ def test_solutions_hold_nothing_that_grows_with_the_triplets():
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 def test_silent_by_default(path, capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

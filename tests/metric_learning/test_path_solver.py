@@ -35,7 +35,6 @@ def grid(case, n=12, ratio=0.7):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @cases
 def test_every_value_has_a_true_certificate_of_the_full_problem(case):
     for solution in path(case, grid(case)):
@@ -49,7 +48,6 @@ def test_every_value_has_a_true_certificate_of_the_full_problem(case):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @cases
 def test_screening_changes_no_objective_of_the_path(case):
     plain = path(case, grid(case), replace(SETTINGS, screening=False, active_set=False))
@@ -62,7 +60,6 @@ def test_screening_changes_no_objective_of_the_path(case):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @cases
 def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     problem, rates = case.problem(), []
@@ -83,7 +80,6 @@ def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @cases
 def test_only_solves_that_follow_a_long_one_screen_before_the_first_iteration(case):
     solutions = path(case, grid(case, 30, 0.9))
@@ -101,7 +97,6 @@ def test_above_lam_max_the_first_start_is_optimal(case):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @cases
 def test_any_order_and_repeated_values_are_solved_too(case):
     lams = case.lam * np.array([1.0, 3.0, 0.5, 0.5, 20.0, 0.2, 1.0])
@@ -118,7 +113,6 @@ def test_any_order_and_repeated_values_are_solved_too(case):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [2.0, 1.0, 0.4, 0.01])
 def test_approach_ends_at_the_wanted_value(case, fraction):
@@ -160,7 +154,6 @@ def test_the_same_path_twice_is_bitwise_the_same():
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("power", [-20, 20])
 @cases
 def test_the_unit_of_the_data_does_not_matter(case, power):

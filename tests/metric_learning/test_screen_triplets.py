@@ -53,7 +53,6 @@ def printed_balls(problem, M, reference_lam, lam):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("name", SETS)
 def test_decisions_of_the_sphere_rule_are_the_printed_ones(name, diagonal):

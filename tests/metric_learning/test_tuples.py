@@ -231,7 +231,6 @@ def quality(y, predicted, strategy, min_rate=None, beta=1.0):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("how", STRATEGIES, ids=str)
 def test_no_other_threshold_is_better(how, duplicates):
@@ -424,7 +423,6 @@ def test_equal_vectors_in_a_tuple_are_two_samples(kind):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @both
 @every
 def test_cross_validation_splits_tuples(kind, with_preprocessor):

@@ -93,7 +93,6 @@ def test_line_search_meets_the_same_lower_bounds():
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("solver", [bmrm, ls_bmrm])
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])

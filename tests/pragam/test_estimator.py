@@ -33,7 +33,6 @@ SOLVERS = ["pragam", "bmrm", "ls-bmrm", "pegasos"]
 
 
 @pytest.mark.few(9)
-@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
 @pytest.mark.parametrize("data", ["cancer", "digits", "iris"])
@@ -52,7 +51,6 @@ def test_decision_values_of_svc(solver, C, data):
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @every_pair(
     C=[0.05, 7.0],
     fit_intercept=[False, True],
@@ -125,7 +123,6 @@ def test_more_classes_are_one_against_the_rest():
     assert_array_equal(threads.coef_, model.coef_)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 0.5, 1: 2.0}])
 def test_weights_are_repetitions_and_zero_is_removal(solver, class_weight):
@@ -162,7 +159,6 @@ def test_sparse_equals_dense(solver, container):
     assert thin.n_iter_ == dense.n_iter_
 
 
-@pytest.mark.slow
 def test_small_batches():
     options = {"solver": "pegasos", "fit_intercept": False, "tol": 0.01, "C": 0.05}
     models = [
@@ -257,7 +253,6 @@ def test_progress_bar(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.slow
 def test_pipelines_grids_and_names():
     frame = pd.DataFrame(X).add_prefix("f")
     model = PragamSVC().fit(frame, NAMES[y])
@@ -354,7 +349,6 @@ def test_features_whose_squares_are_next_to_nothing(size):
         assert model.dual_gap_ <= 1e-4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", some(range(2), 0))
 def test_lower_bounds_of_bmrm_between_planes_far_longer_than_their_mean(seed):
     rng = np.random.default_rng(seed)

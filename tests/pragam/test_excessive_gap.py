@@ -36,7 +36,6 @@ def global_constant(name, lam):
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])
 @pytest.mark.parametrize("free", [False, True])
@@ -80,7 +79,6 @@ def test_excessive_gap_condition():
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])

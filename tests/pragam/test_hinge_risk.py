@@ -112,7 +112,6 @@ def test_start_is_the_best_feasible_multiple(name, free):
     assert not risk.start(np.zeros(N)).any()
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(-4, 4), st.integers(1, 3)), min_size=1, max_size=15),

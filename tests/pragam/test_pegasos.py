@@ -43,7 +43,6 @@ def test_all_samples_a_step(projection, weights):
     assert iterate.dual > best - 0.1
 
 
-@pytest.mark.slow
 def test_all_samples_a_step_with_an_intercept():
     risk = HingeRisk(LinearSamples(X, SIGNS), np.ones(N), LAM, True)
     best = optimum(X, SIGNS, LAM, True)

@@ -29,7 +29,6 @@ def signed(K, bias):
 
 
 @pytest.mark.few(7)
-@pytest.mark.slow
 @pytest.mark.parametrize("cache_size", [1000, 2])
 @pytest.mark.parametrize("as_csr", [False, True])
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])

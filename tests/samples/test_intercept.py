@@ -46,7 +46,6 @@ def hinges(draw):
     return np.array(margins, float), np.array(caps), np.array([1.0, -1.0, *y])
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(hinges())
 def test_best_intercepts_are_found(problem):
@@ -55,7 +54,6 @@ def test_best_intercepts_are_found(problem):
     assert_allclose(found, by_trying_all(margins, caps, y))
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(hinges(), st.integers(0, 2**32 - 1))
 def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):

@@ -45,7 +45,6 @@ KINDS = ["plain", "off centre", "outliers", "spread", "constant", "sparse", "zer
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_as_exact_as_said(kind):
     X = samples(kind)
@@ -74,7 +73,6 @@ def test_sums_are_as_exact_as_said(kind):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "outliers", "zeros", "wide"])
 def test_results_do_not_depend_on_the_number_of_threads(kind, monkeypatch):
     monkeypatch.setattr(threads, "threads_pay", lambda n_values: True)

@@ -30,7 +30,6 @@ def extended(A, B, degree, coef0):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "wide", "lengths", "sparse"])
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 1.0), (3, 0.0), (3, 1.0), (6, 0.5)])
 def test_sums_are_as_exact_as_said(kind, degree, coef0):

@@ -49,7 +49,6 @@ def weighted_differences(costs):
 
 
 @pytest.mark.few(7)
-@pytest.mark.slow
 @pytest.mark.parametrize("class_weight", ["balanced", COSTS, {"x": 0.0, "y": 1.0, "z": 2.0}])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_weighted_margin_problem_by_a_conic_solver(solver, class_weight):

@@ -177,7 +177,6 @@ def test_no_more_iterations_than_asked_for(max_iter):
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
 @pytest.mark.parametrize(
     "model",
@@ -205,7 +204,6 @@ def test_columns_of_uneven_scale_are_solved(model, name):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("first", [0.0, 1.6e9], ids=["of a year", "of an hour"])
 def test_weighted_time_stamps_are_solved(first):
     """The optimum is that without the column, which is a constant with a change of next to none."""

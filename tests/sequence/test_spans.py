@@ -32,7 +32,6 @@ def theirs(score, *args, **options):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @numbers
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_random_taggings_as_seqeval(scheme, n):
@@ -44,7 +43,6 @@ def test_random_taggings_as_seqeval(scheme, n):
             assert found == {(span.tag, span.start, span.end) for span in wanted}, tags
 
 
-@pytest.mark.slow
 @numbers
 @pytest.mark.parametrize("prefixes", ["OBI", "OIES", "OBIES"])
 def test_random_taggings_as_conlleval(prefixes, n):
@@ -57,7 +55,6 @@ def test_random_taggings_as_conlleval(prefixes, n):
 
 
 @pytest.mark.few(12)
-@pytest.mark.slow
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("scheme", [None, *SCHEMES])
 def test_averages_as_seqeval(scheme, average):
@@ -71,7 +68,6 @@ def test_averages_as_seqeval(scheme, average):
         assert_allclose(found, np.nan_to_num(wanted), atol=1e-12, err_msg=f"{y_true} {y_pred}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [None, "IOB2", "BILOU"])
 def test_reports_are_those_of_seqeval(scheme):
     rng = np.random.default_rng(2)

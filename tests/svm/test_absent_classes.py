@@ -34,7 +34,6 @@ MODELS = [
 
 
 @pytest.mark.few(12)
-@pytest.mark.slow
 @every_pair(by=["sample_weight", "class_weight"], model=MODELS, absent=[[0], [1], [2], [3], [0, 2]])
 def test_predictions_are_those_without_them(model, absent, by):
     labels = np.where(np.arange(150) % 7 == 0, 3, y)

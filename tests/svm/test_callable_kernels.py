@@ -45,7 +45,6 @@ def scores(model, X):
 
 
 @pytest.mark.few(10)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize(
     ("model", "targets"),

@@ -50,7 +50,6 @@ def wipe(A):
 
 
 @pytest.mark.few(7)
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", products])
 def test_fits_and_paths_do_not_depend_on_the_samples_any_more(kind, kernel):

@@ -156,7 +156,6 @@ def test_searches_over_C():
     assert_allclose(search.scores_.mean(axis=0), theirs.cv_results_["mean_test_score"])
 
 
-@pytest.mark.slow
 def test_the_choice_with_proof():
     options = {"kernel": "linear", "multi_class": "ovr", "class_weight": {0: 20.0}}
     found = svc_certified_C(

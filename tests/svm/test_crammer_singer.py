@@ -215,7 +215,6 @@ def test_a_class_without_weight_is_never_predicted():
     assert set(model.predict(X)) == {0, 2}
 
 
-@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 11), st.floats(1e-4, 1e3), st.floats(1e-6, 0.9))
 def test_the_certificate_by_definition(seed, K, C, tol):

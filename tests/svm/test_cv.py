@@ -38,7 +38,6 @@ def data(name):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @every_pair(
     name=["cancer", "wine"],
     scoring=[None, "balanced_accuracy", "f1_macro"],
@@ -104,7 +103,6 @@ def test_of_equal_scores_the_smallest_C_then_the_smallest_gamma():
     assert_array_equal(model.scores_[0], [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, LINEAR])
 @pytest.mark.parametrize("name", ["cancer", "wine"])
 def test_scorers_see_the_scores_of_the_solutions(name, options):
@@ -150,7 +148,6 @@ def test_gammas_that_cannot_be_are_refused(options, message):
         ScreenedSVCCV(3, **options).fit(*data("wine"))
 
 
-@pytest.mark.slow
 def test_attributes():
     X, y = data("cancer")
     model = ScreenedSVCCV(5, kernel="linear", intercept="penalised").fit(X, y)
@@ -336,7 +333,6 @@ def test_the_refit_starts_from_a_fold():
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_starts_of_other_weights_end_at_the_optimum(intercept):
     """Balanced weights of a fold are not those of all: starts are clipped, with their margins."""
@@ -398,7 +394,6 @@ def test_the_warning_of_the_refit_points_at_the_call():
     assert {warning.filename for warning in caught} == {__file__}
 
 
-@pytest.mark.slow
 def test_a_kernel_matrix_as_a_table():
     X, y = data("wine")
     K = pd.DataFrame(X @ X.T)

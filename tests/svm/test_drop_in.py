@@ -42,7 +42,6 @@ def test_parameters_without_effect():
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"kernel": "linear"}, {"multi_class": "ovr"}], ids=str)
 @pytest.mark.parametrize("labels", [y, y > 0, np.where(y == 1, 5, y)], ids=["3", "2", "names"])
 def test_probabilities_of_svc(options, labels):
@@ -149,7 +148,6 @@ def test_gamma_of_another_kernel_is_ignored(kernel):
     assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
 @pytest.mark.parametrize("options", [{"kernel": "linear"}, {}, {"multi_class": "ovr"}], ids=str)
 def test_coefficients_of_sparse_samples_are_sparse(container, options):
@@ -164,7 +162,6 @@ def test_coefficients_of_sparse_samples_are_sparse(container, options):
     assert isinstance(ScreenedLinearSVC().fit(container(RARE), y).coef_, np.ndarray)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [list, np.array, lambda words: np.array(words, dtype=object)])
 def test_a_kernel_of_strings(make):
     model = ScreenedSVC(kernel=letters, tol=1e-9).fit(make(WORDS), KINDS)
@@ -216,7 +213,6 @@ def test_a_hard_margin_is_that_of_a_huge_C_with_weights_and_classes():
     assert_allclose(model.intercept_, peer.intercept_, atol=1e-2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_a_hard_margin_that_does_not_exist(kernel, options):
@@ -226,7 +222,6 @@ def test_a_hard_margin_that_does_not_exist(kernel, options):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

@@ -48,7 +48,6 @@ def gram(X, Y=None, *, kernel="linear", gamma="scale", degree=3, coef0=0.0):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @every_pair(
     bias=[0.0, 1.0, 3.0],
     C=[1e-4, 0.1, 10.0],
@@ -420,7 +419,6 @@ def test_any_other_size_is_solved_or_says_so(scale, intercept, kernel):
     assert model.dual_gap_ <= 1e-6 or any("duality gap" in str(one.message) for one in caught)
 
 
-@pytest.mark.slow
 def test_a_step_whose_losses_overflow_is_not_the_solution():
     rows = np.full((6, 3), 1.1e37)
     rows[:, 2] += np.array([11, 1, 10, 0, 8, 0]) * 1e30
@@ -430,7 +428,6 @@ def test_a_step_whose_losses_overflow_is_not_the_solution():
     assert 0.0 < model.objective_ < sum(weights) and 0.0 < model.dual_gap_ < 1.0
 
 
-@pytest.mark.slow
 def test_rounding_errors_end_a_solve_soon(monkeypatch):
     """No epoch helps any more: the limit of epochs must not be what ends it."""
     count = []
@@ -533,7 +530,6 @@ def test_an_indefinite_pair_is_found_wherever_it_is():
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 1e4])
 @pytest.mark.parametrize("options", [{"intercept": "penalised"}, {"fit_intercept": False}, {}])
 def test_nothing_is_certified_where_the_square_of_a_norm_is_negative(C, options):
@@ -640,7 +636,6 @@ def test_gamma_of_constant_data_is_one(make, value):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("C", "weight", "shift"), [(1e3, 1e3, 0.0), (1e5, 1e3, 0.0), (1e3, 1.0, 30.0)]
 )

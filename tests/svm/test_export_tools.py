@@ -30,7 +30,6 @@ MODELS = {
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_onnx(name):
     runtime = pytest.importorskip("onnxruntime", reason="pip install skscreen[export]")
@@ -43,7 +42,6 @@ def test_onnx(name):
     assert np.mean(found == model.predict(X)) > 0.98
 
 
-@pytest.mark.slow
 def test_onnx_of_a_regression():
     runtime = pytest.importorskip("onnxruntime", reason="pip install skscreen[export]")
     to_onnx = pytest.importorskip("skl2onnx", reason="pip install skscreen[export]").to_onnx
@@ -54,7 +52,6 @@ def test_onnx_of_a_regression():
     assert_allclose(found.ravel(), model.predict(X[:, 1:]), atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_m2cgen(kernel):
     m2cgen = pytest.importorskip("m2cgen", reason="pip install skscreen[export]")
@@ -64,7 +61,6 @@ def test_m2cgen(kernel):
     assert_allclose(found, model.decision_function(X), atol=1e-8)
 
 
-@pytest.mark.slow
 def test_shap():
     shap = pytest.importorskip("shap", reason="pip install skscreen[export]")
     model = ScreenedLinearSVC().fit(X, Y == 1)

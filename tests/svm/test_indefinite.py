@@ -144,7 +144,6 @@ def test_a_sigmoid_is_solved_as_by_svc_with_a_warning(labels):
             assert_allclose(model.objective_, lost + 0.5 * norm)
 
 
-@pytest.mark.slow
 def test_a_sigmoid_in_a_grid_a_path_a_search_and_a_regression():
     grid = {"kernel": ["rbf", "sigmoid"], "C": [0.1, 1.0]}
     with warnings.catch_warnings():

@@ -31,7 +31,6 @@ def optimum(X, signs, c, B=1.0, intercept=True):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -148,7 +147,6 @@ def test_the_hinge_is_refused():
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 def test_a_path_over_C(as_given):
     """Each solution is that of a fit, and what the one before proves about features is right."""

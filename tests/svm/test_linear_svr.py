@@ -14,7 +14,6 @@ X, y = load_diabetes(return_X_y=True)
 X, y = scale(X)[:150], scale(y)[:150]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 @pytest.mark.parametrize(
     "options",

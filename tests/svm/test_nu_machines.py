@@ -139,7 +139,6 @@ def test_hulls_that_meet_end_with_advice():
         ScreenedNuSVC(nu=0.3).fit(np.ones((6, 13)), [0, 0, 0, 1, 1, 1])
 
 
-@pytest.mark.slow
 def test_a_nu_below_the_error_rate_is_solved_or_warned_of():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 4))

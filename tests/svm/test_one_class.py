@@ -229,7 +229,6 @@ def test_a_path_is_single_fits(kernel, shape, cancer):
         one_class_path(X, [0.5, 1.5])
 
 
-@pytest.mark.slow
 def test_a_path_in_tiles_is_certified():
     X = np.random.default_rng(0).normal(size=(2500, 4))
     path = one_class_path(X)

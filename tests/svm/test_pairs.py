@@ -31,7 +31,6 @@ def pairs(C=1.0, **options):
     return ScreenedSVC(C, **{"multi_class": "ovo", "intercept": "free", "tol": 1e-9} | options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf"}])
 @pytest.mark.parametrize("data", ["wine", "digits"])
 def test_all_that_svc_has(data, options):

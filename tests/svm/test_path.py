@@ -93,7 +93,6 @@ def test_free_intercept(options):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | FREE])
 @pytest.mark.parametrize("test", ["ball1", "intersection"])
 def test_screening_along_a_fine_grid(options, test):
@@ -112,7 +111,6 @@ def test_screening_along_a_fine_grid(options, test):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
 def test_the_intersection_decides_more_than_its_parts(intercept):
     options = RBF | {"Cs": np.geomspace(1e-2, 10.0, 30), "tol": 1e-9, "intercept": intercept}
@@ -124,7 +122,6 @@ def test_the_intersection_decides_more_than_its_parts(intercept):
     assert rates["intersection"].mean() > rates["ball1"].mean() + 0.02
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.01}])
 def test_samples_inside_their_box_decide_others(options):
     """With an intercept that a ball alone bounds badly: without them 0.57 to 0.79 are decided."""
@@ -136,7 +133,6 @@ def test_samples_inside_their_box_decide_others(options):
     assert_allclose(path.objectives, unscreened.objectives, rtol=1e-6)
 
 
-@pytest.mark.slow
 def test_kernel_values_of_single_precision_decide_no_more_than_they_know():
     """|w|^2 is below zero in places, by less than what may be rounding errors."""
     rng = np.random.default_rng(8)
@@ -152,7 +148,6 @@ def test_kernel_values_of_single_precision_decide_no_more_than_they_know():
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | {"cache_size": 0.01}])
 def test_max_iter_is_the_most_at_every_C(options):
@@ -165,7 +160,6 @@ def test_max_iter_is_the_most_at_every_C(options):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_eps_path_keeps_its_promise_everywhere(eps, options):
@@ -336,7 +330,6 @@ def test_few_steps_warn():
     assert not path.converged.all()
 
 
-@pytest.mark.slow
 def test_progress_and_displays(capsys):
     path = svc_path(X, y, eps=0.1, C_max=1.0, verbose=1, kernel="linear", intercept="penalised")
     err = capsys.readouterr().err
@@ -371,7 +364,6 @@ def test_no_warnings_along_a_long_path():
         svc_path(X, y, Cs=np.geomspace(1e-5, 1e4, 40), **RBF)
 
 
-@pytest.mark.slow
 def test_no_step_where_rounding_errors_leave_no_slope():
     """Far from the origin both slope and curvature of a move can vanish (found by fuzzing)."""
     same = [9.81126669421792, 9.648211037740111, 0.6547086331993341]
@@ -412,7 +404,6 @@ def true_gap(Q, signs, C, alpha):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("Cs", [np.geomspace(1e-10, 1e4, 57), np.geomspace(1e-6, 1e6, 10)])
 @pytest.mark.parametrize("screening", [False, True])
 def test_margins_do_not_drift_along_a_path_with_a_free_intercept(Cs, screening):
@@ -427,7 +418,6 @@ def test_margins_do_not_drift_along_a_path_with_a_free_intercept(Cs, screening):
     assert path.converged.all()
 
 
-@pytest.mark.slow
 def test_margins_do_not_drift_where_the_solution_has_stopped_to_change():
     """For the hard-margin solution they were scaled up to a relative error of 0.8, unnoticed."""
     rng = np.random.default_rng(0)
@@ -487,7 +477,6 @@ def test_the_certificate_next_to_a_large_intercept(scaling):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("Cs", [[1e-80, 1e80], [1e-8, 1e-3, 1.0, 100.0]])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_steps_of_any_size(Cs, intercept):
@@ -506,7 +495,6 @@ def test_an_eps_that_asks_for_too_many_values_is_refused():
         svc_path(scale(X), y, eps=1e-14, kernel="linear", intercept="penalised")
 
 
-@pytest.mark.slow
 def test_an_eps_path_ends_where_solves_allow_no_step():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning):

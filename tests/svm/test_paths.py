@@ -20,7 +20,6 @@ PENALISED = {"kernel": "linear", "intercept": "penalised"}
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @every_pair(
     options=[{}, {"kernel": "linear"}, {"loss": "squared_hinge"}],
     intercept=["free", "penalised"],
@@ -90,7 +89,6 @@ def test_data_of_all_kinds_and_threads_agree(options):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [OVO, OVR, OVR | PENALISED])
 def test_the_eps_path_keeps_its_promise_for_each_problem(options):
     data, labels = load_iris(return_X_y=True)
@@ -114,7 +112,6 @@ def test_failures_are_told_of_the_problem_that_failed():
     assert not path.converged.any()
 
 
-@pytest.mark.slow
 def test_displays():
     path = svc_path(X, y, Cs=CS, intercept="penalised", **OVR)
     display = PathDisplay.from_path(path, tol=1e-6)

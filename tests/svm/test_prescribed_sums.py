@@ -135,7 +135,6 @@ def test_sums_are_met_by_samples_inside_or_by_slopes(kind):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.slow
 def test_tiles_and_a_matrix_have_one_solution(kind):
     X, twice, y, losses, sums = problem(kind, n=2100)
     found = [

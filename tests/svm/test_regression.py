@@ -29,7 +29,6 @@ KERNELS = {"rbf": {"gamma": GAMMA}, "poly": {"gamma": GAMMA, "coef0": 1.0, "degr
            "linear": {}}  # fmt: skip
 
 
-@pytest.mark.slow
 @every_pair(power=[1, 2], kernel=KERNELS, epsilon=[0.0, 0.1], free=[True, False], seed=range(5))
 def test_the_objective_is_that_of_clarabel(power, kernel, epsilon, free, seed):
     rng = np.random.default_rng(seed)
@@ -113,7 +112,6 @@ def test_kernels_given_as_functions_and_matrices():
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_many_samples_are_solved_by_levels(intercept):
     rng = np.random.default_rng(1)
@@ -232,7 +230,6 @@ def test_many_targets_that_are_all_within_the_tube():
         np.testing.assert_allclose(model.predict(data), model.intercept_[0])
 
 
-@pytest.mark.slow
 def test_what_the_store_keeps_is_in_double_precision(tmp_path):
     rng = np.random.default_rng(0)
     data = rng.normal(size=(2100, 3))
@@ -271,7 +268,6 @@ def test_targets_within_a_wide_tube_of_squared_losses_have_no_gap():
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_no_loss_at_all_against_clarabel(options, loss):

@@ -16,7 +16,6 @@ CS = [0.01, 0.1, 1.0, 3.0]
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @every_pair(
     loss=["epsilon_insensitive", "squared_epsilon_insensitive"],
     kernel=["rbf", "linear"],

@@ -111,7 +111,6 @@ def test_dual_variables_off_their_bounds_serve_at_any_larger_C():
         assert found.rate_ > 0.9 and not np.any(found.codes_ == 2)
 
 
-@pytest.mark.slow
 def test_accurate_weights_decide_as_accurate_dual_variables_do():
     rng = np.random.default_rng(0)
     y = np.arange(3000) % 2

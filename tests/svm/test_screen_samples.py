@@ -38,7 +38,6 @@ def problem(kernel, intercept):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @every_pair(
     kernel=KERNELS,
     intercept=INTERCEPTS,

@@ -36,7 +36,6 @@ def evaluate(case, point, lam=None):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @cases
 def test_primal_gradient_and_dual_variables_are_those_of_brute_force(case):
     rng = np.random.default_rng(0)
@@ -57,7 +56,6 @@ def test_primal_gradient_and_dual_variables_are_those_of_brute_force(case):
         assert evaluation.fenchel_young <= slack + 1e-9 * primal
 
 
-@pytest.mark.slow
 @cases
 def test_gap_is_primal_minus_dual(case):
     rng = np.random.default_rng(1)

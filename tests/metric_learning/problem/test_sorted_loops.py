@@ -87,7 +87,6 @@ KINDS = ["plain", "ties", "equal", "zero", "outliers", "far anchor", "disorder"]
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @every_pair(gamma=[0.05, 0.9, 1e-9], part=["whole", "parts", "holes"], kind=KINDS)
 def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
     rng = np.random.default_rng(0)

@@ -108,7 +108,6 @@ def test_too_many_triplets_are_refused_with_their_number_and_size(little_memory)
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_many_small_classes_are_searched_together(k):
     """And those too large for that, and those of one member."""

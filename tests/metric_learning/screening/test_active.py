@@ -83,7 +83,6 @@ def test_no_decision_of_any_bound_or_union_is_wrong(case, ordered):
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @cases
 def test_reduced_problem_has_the_same_optimum_and_value(case):
     for ratio in (0.7, 1.0, 1.5):

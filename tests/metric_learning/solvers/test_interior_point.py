@@ -12,7 +12,6 @@ cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_full_problem_is_solved_from_any_scale(case, scale):

@@ -60,7 +60,6 @@ def assert_optimal(case, solution, tol):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [1.0, 0.2])
 def test_objective_is_that_of_a_conic_solver(case, fraction):
@@ -100,7 +99,6 @@ def test_every_rule_gives_the_optimum(case, rule):
         assert solution.history
 
 
-@pytest.mark.slow
 @cases
 def test_a_reference_screens_before_the_first_iteration(case):
     _, warm = run_on(case, TIGHT)
@@ -128,14 +126,12 @@ def test_history_adds_up_and_only_grows(case):
     assert solution.loss == pytest.approx(case.explicit.losses(x).sum(), rel=1e-10)
 
 
-@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("screen_every", [1, 7])
 def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
     assert_optimal(case, run(case, replace(TIGHT, screen_every=screen_every)), 1e-9)
 
 
-@pytest.mark.slow
 @cases
 def test_warm_start_at_the_solution_takes_no_iteration(case):
     problem = case.problem()
@@ -189,7 +185,6 @@ def lying_bound(n_lies, shrink=0.0):
     return bound
 
 
-@pytest.mark.slow
 @cases
 def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(1))
@@ -208,7 +203,6 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @cases
 def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(10**9))
@@ -383,7 +377,6 @@ def test_a_memory_that_forgets_knows_its_newest_steps(n_steps, share, kept):
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-30, 1e20, 1e32, 1e38])
 def test_data_of_any_size_end_in_numbers(scale):
     """What breaks down on the way, the solvers leave where it is."""

@@ -70,7 +70,6 @@ def solution(case, C):
 CASES = [("cancer", "linear"), ("cancer", "rbf"), ("made", "linear"), ("made", "rbf")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_the_gap_is_the_largest_of_the_part(name, kernel):
     case = known(Case, name, kernel, False)
@@ -115,7 +114,6 @@ def test_what_is_sure_holds_at_independent_optima(name, kernel, accuracy, weight
     assert n_sure > 0 or accuracy == 1e-1
 
 
-@pytest.mark.slow
 def test_the_bound_itself_at_independent_optima():
     """Not only its sign: for every validation sample, whatever its score."""
     for name, kernel in CASES:
@@ -183,7 +181,6 @@ class SquaredCase(Case):
         return 0.5 * alpha @ margins + loss - dual
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
     case = known(SquaredCase, name, kernel, True)

@@ -32,7 +32,6 @@ def search(parts, eps=0.02, **options):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.2}])
 def test_bounds_cover_the_range_and_meet_the_target(options):
     bounds = search(folds(**options)).run(GRID)
@@ -50,7 +49,6 @@ def test_bounds_cover_the_range_and_meet_the_target(options):
         assert np.all(error <= bounds.upper[inside] + 1e-12)
 
 
-@pytest.mark.slow
 def test_smaller_eps_needs_more_solves_and_keeps_its_promise():
     counts = []
     for eps in (0.2, 0.03, 0.01):
@@ -98,7 +96,6 @@ def test_pieces():
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_validation_samples_without_weight_do_not_count(several):
     labels = (y + (np.arange(240) % 5 == 0)) if several else y

@@ -74,7 +74,6 @@ def formula(name, explicit, theta, alpha, lam, reference_lam):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
 def test_ball_is_that_of_the_formula_and_holds_the_optimum(case, name):
@@ -114,7 +113,6 @@ def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_o
 
 
 @pytest.mark.few(18)
-@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
 def test_what_the_stronger_rules_are_told_is_the_centre_and_a_normal_of_the_cone(case, name):
@@ -234,7 +232,6 @@ def test_at_an_exact_reference_the_balls_touch_and_share_centres(case):
         assert gap.radius == pytest.approx(2 * path.radius, abs=tolerance)
 
 
-@pytest.mark.slow
 @cases
 def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
     """GB with the linear rule decides all that PGB does with the sphere rule, item by item."""

@@ -44,7 +44,6 @@ def test_no_range_without_a_decision_at_the_reference():
 
 
 @pytest.mark.few(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("case", ALL_CASES, ids=str)
 def test_ranges_hold_at_certified_optima(case):
     """An item is counted only where it lies in its part at the optimum."""

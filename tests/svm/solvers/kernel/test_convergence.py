@@ -43,7 +43,6 @@ def test_huge_C(n, C, gamma):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @every_pair(
     loss=["epsilon_insensitive", "squared_epsilon_insensitive"],
     gamma=[1e-3, 0.1],
@@ -56,7 +55,6 @@ def test_regression(n, C, gamma, loss):
 
 
 @pytest.mark.few(1)
-@pytest.mark.slow
 @every_pair(
     gamma=[1e-3, 0.1],
     C=[1e2, 1e6],

@@ -56,7 +56,6 @@ def extended_gap(X, y, C, beta, b, bias, gamma=0.3):
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @every_pair(
     C=[1e-3, 1.0, 300.0, 1e6],
     kind=KINDS,
@@ -79,7 +78,6 @@ def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow
 @every_pair(
     squared=[False, True],
     free=[False, True],

@@ -45,7 +45,6 @@ def gap(K, division, problem, bias, found):
     return np.where(short > 0.0, (C - found.alpha) * short, -found.alpha * short).sum(), primal
 
 
-@pytest.mark.slow
 @every_pair(
     C_and_tol=[(1.0, 1e-3), (30.0, 1e-6), (0.01, 1e-8)],
     data=["plain", "far", "very far"],

@@ -68,7 +68,6 @@ def gap(K, division, problem, bias, found):
 
 
 @pytest.mark.few(8)
-@pytest.mark.slow
 @every_pair(classes=[3, 2], far=[False, True], kernel=KERNELS, bias=[None, 0.0, 2.0])
 def test_the_gap_is_no_larger_than_said(classes, far, kernel, bias):
     labels, data, kernel = np.minimum(Y, classes - 1), FAR if far else X, KERNELS[kernel]

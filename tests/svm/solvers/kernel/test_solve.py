@@ -90,7 +90,6 @@ def check_certificate(samples, C, solution, free):
 
 
 @pytest.mark.few(3)
-@pytest.mark.slow
 @every_pair(C=[1e-3, 0.3, 20.0, 1e4], name=CASES, free=[False, True])
 def test_optimum_is_that_of_clarabel(name, C, free):
     samples, weights = case(name)
@@ -256,7 +255,6 @@ def test_an_indefinite_kernel_that_was_not_noticed_is_reported():
 
 
 @pytest.mark.few(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-300, 1e30])
 def test_samples_that_hardly_differ_or_enormously(scale, free):

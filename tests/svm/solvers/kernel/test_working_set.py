@@ -76,7 +76,6 @@ def best_of_two(H, g, low, high):
     return max(g @ p - 0.5 * p @ H @ p for p in inside)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cosine", [-0.999, -0.7, 0.0, 0.4, 0.9999])
 def test_two_samples_move_to_the_optimum_of_their_box(cosine):
     rng = np.random.default_rng(0)

@@ -47,7 +47,6 @@ def test_a_move_stays_in_the_box_and_raises_the_dual(bias, dense):
         assert state.dual >= before - 1e-12 * abs(before)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bias", [0.0, 1.0, 30.0])
 def test_moves_solve_the_system_of_a_face(bias):
     samples, caps = problem(bias)

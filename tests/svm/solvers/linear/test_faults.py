@@ -51,7 +51,6 @@ UNEQUAL = {
 
 
 @pytest.mark.few(5)
-@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scales", UNEQUAL.values(), ids=UNEQUAL)
 @pytest.mark.parametrize("offset", [0.0, 4.0])
@@ -111,7 +110,6 @@ def test_a_newton_solve_that_gains_next_to_nothing_ends(seed):
     assert model.n_iter_ < 1500 and np.isfinite(model.coef_).all()
 
 
-@pytest.mark.slow
 @every_pair(
     apart=[True, False],
     C=[1e4, 1e7, 1e10],

@@ -92,7 +92,6 @@ def check(samples, caps, solution, tol):
 
 
 @pytest.mark.few(13)
-@pytest.mark.slow
 @every_pair(
     weighted=[False, True],
     C=[1e-4, 0.1, 10.0, 1e4],
@@ -128,7 +127,6 @@ FORMATS = {
 
 
 @pytest.mark.few(35)
-@pytest.mark.slow
 @solvers
 @pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("bias", [0.0, 2.0])
@@ -172,7 +170,6 @@ def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
     assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.certificate.gap) + 1e-5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cancer", "wine", "wide"])
 def test_a_tolerance_below_rounding_errors_is_given_up_soon(name):
     X, y = data(name)
@@ -221,7 +218,6 @@ def test_fixed_samples_keep_their_values(solver):
     assert solution.certificate.primal - free.certificate.primal <= solution.certificate.gap
 
 
-@pytest.mark.slow
 @every_pair(C=[1e-3, 1.0, 1e3], name=["cancer", "random", "wide", "repeated"], solver=SOLVERS)
 def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
     X, y = data(name)
@@ -352,7 +348,6 @@ def test_extrapolation_never_lowers_the_dual(shrinking):
     assert values[-1] > values[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-30, 1e25, 1e29, 1e37])
 @pytest.mark.parametrize("solver", ["auto", "coordinate-descent", "second-order"])
 def test_data_of_any_size_end_in_numbers(solver, scale):
@@ -376,7 +371,6 @@ def regression_losses(y, C, squared):
 
 
 @pytest.mark.few(10)
-@pytest.mark.slow
 @every_pair(
     C=[0.01, 30.0],
     loss=["hinge", "squared", "tube", "squared tube"],
