@@ -30,7 +30,7 @@ from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
-from skscreen.svm.roads import Plan
+from skscreen.svm.roads import JOINT, Plan
 from skscreen.svm.scores import (
     DecisionRule,
     decisive_scores,
@@ -255,7 +255,7 @@ def learn(
     model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
 ) -> BaseSVM:
     """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
-    is_joint, solutions = problem.road.solver == "Crammer-Singer", []
+    is_joint, solutions = problem.road.solver in JOINT, list[SampleSolution]()
     n_problems = 1 if is_joint else problem.division.n_problems
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.width, n_threads)

@@ -19,6 +19,7 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import GivenTargets, Samples, as_given, certified
 from skscreen.svm.dual import Dual, Extremes
 from skscreen.svm.first_piece import FirstPiece
+from skscreen.svm.roads import LAST_DIGITS
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Bound, ball_test, one_ball
@@ -27,10 +28,6 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 # `solve_linear` or `solve_kernel`.
 Solve = Callable[..., SampleSolution]
-
-
-# Rows up to which the linear system of a solution costs little.
-FEW_ROWS = 1000
 
 
 @dataclass
@@ -52,7 +49,8 @@ class SamplePathSolver:
     """Solves for one C after the other, each from the solution before, which is screened with.
 
     The problem is that of C = 1. `screening` is a name of `rules.BOUNDS` or empty; `given` are the
-    targets of a regression as users have them.
+    targets of a regression as users have them; linear systems give solutions their last digits at
+    tolerances of up to `polished`.
     """
 
     def __init__(
@@ -64,9 +62,10 @@ class SamplePathSolver:
         *,
         max_iter: int | None = None,
         given: GivenTargets | None = None,
+        polished: float = LAST_DIGITS,
     ):
         self.samples, self.dual, self._given = samples, dual, given
-        self._weights = dual.width
+        self._weights, self._polished = dual.width, polished
         self._solve, self._max_iter = solve, math.inf if max_iter is None else max_iter
         # The gap balls of points at the new C screen in any case but this.
         self._screens, self._bound = screening != "", BOUNDS.get(screening or "gap")
@@ -180,9 +179,7 @@ class SamplePathSolver:
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
         solution = self._solve(self.samples, dual, **how)
-        # Of few rows the system costs little, and weights then give the same digits as repetitions.
-        few_rows = isinstance(self.samples, LinearSamples) and self.samples.n <= FEW_ROWS
-        if tol <= 1e-8 or few_rows:
+        if tol <= self._polished:
             solution = polish(self.samples, dual, solution)
         return certified(self.samples, dual, solution, tol, self._given)
 

@@ -39,7 +39,7 @@ from skscreen.svm.dual import Dual
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.pair_weights import set_weights
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.roads import Fit, Plan
+from skscreen.svm.roads import BY_FEATURES, JOINT, Fit, Plan
 from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.solvers.kernel.pairs import (
     ClassBlocks,
@@ -86,24 +86,23 @@ class SVMProblem:
         # `Division` or `BothSides`: which one the loss tells.
         self.division: Any = data.division
         self.labels: Any = data.division.labels
-        self._taking_part = taken(data.X, self.labels.rows, data.kernel)
+        self.taking_part = taken(self.X, self.labels.rows, self.kernel, fit.penalty == "l2")
         self._settings, self._shared = settings, shared
         self._content: str | None = None
-        if settings.store is not None and (fit.regression or is_worth_keeping(self._taking_part)):
-            self._content = content_key(self._taking_part)
+        if settings.store is not None and (fit.regression or is_worth_keeping(self.taking_part)):
+            self._content = content_key(self.taking_part)
         fit = replace(fit, stored=self._content is not None, shared=shared is not None)
         self._sets: dict[int, SampleSet] = {}
         members = data.division.members if fit.one_vs_one else ()
-        everyone = SampleSet(self._taking_part, self.kernel, settings, fit, members=members)
+        everyone = SampleSet(self.taking_part, self.kernel, settings, fit, members=members)
         self.road = everyone.road
-        has_weights = data.kernel.name == "linear" and self.road.values == "rows"
-        data.division.check(data.X.shape[1] if has_weights else 0)
+        data.division.check(data.X.shape[1] if self.road.values in BY_FEATURES else 0)
         self._fit = replace(fit, stored=self.road.stores)
         self._stored: StoredFit | None = None
         if settings.store is not None and self.road.stores:
             self._stored = self._stored_fit(settings.store, settings)
         # Width of products, for the choice of BLAS threads: kernel values have their own.
-        self.width = np.inf if self.road.values == "rows" else 0.0
+        self.width = np.inf if self.road.values in BY_FEATURES else 0.0
         # What solves problems that share kernel values, in `solve` and `solve_path`.
         self.pairs: ClassPairs | None = None
         if self.road.solver == "class pairs":
@@ -111,7 +110,7 @@ class SVMProblem:
         elif not fit.one_vs_one:
             everyone.shared = self._kept_kernels(None)
             self._sets[0] = everyone
-            alone = self.road.solver in ("L1", "Crammer-Singer", "rows at once")
+            alone = self.road.solver in ("L1", "rows at once", *JOINT)
             if not alone and self.division.n_problems > 1:
                 everyone.prepare()
 
@@ -128,7 +127,7 @@ class SVMProblem:
         blocks: SmallBlocks | ClassBlocks
         if self.road.values in ("few", "columns"):
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
-            X = self._near_zero[0] if self.kernel.name == "linear" else self._taking_part
+            X = self._near_zero[0] if self.kernel.name == "linear" else self.taking_part
             K = None if self.kernel.is_definite else samples.by_class
             blocks = SmallBlocks(X, self.kernel, *how, self.road.values == "few", kept, K)
         else:
@@ -139,7 +138,7 @@ class SVMProblem:
     @cached_property
     def _near_zero(self) -> tuple[Any, Any]:
         """The samples for inner products with more digits, and what was taken off each."""
-        X = self._taking_part.astype(np.float64, copy=False)
+        X = self.taking_part.astype(np.float64, copy=False)
         if sparse.issparse(X) or not self._settings.free:
             return X, 0.0
         origin = X.mean(axis=0)
@@ -150,7 +149,7 @@ class SVMProblem:
         if not math.isinf(C) and self._is_uncertified:
             check_bounds(C, self.labels.weights)
             how = self.division, C, self._settings.max_iter
-            return solve_pairs(self._taking_part, self.kernel, *how)
+            return solve_pairs(self.taking_part, self.kernel, *how)
         is_limited = self._settings.max_iter is not None or math.isinf(C)
         if self.pairs is None or not self._fit.one_vs_one or is_limited:
             return None
@@ -160,7 +159,7 @@ class SVMProblem:
         out = self.pairs.solve_together(C, tol)
         unsolved = ~(out.gaps <= tol * out.primals)
         if self.kernel.name == "linear":
-            unsolved |= ~set_weights(out, self.division, self._taking_part, *self._near_zero)
+            unsolved |= ~set_weights(out, self.division, self.taking_part, *self._near_zero)
         for k in np.flatnonzero(unsolved).tolist():
             alone = next(self.solve_path(k, [C], tol, self._beta(k, out.signed)))
             self._insert(k, out, alone)
@@ -175,7 +174,7 @@ class SVMProblem:
             check_bounds(C, division.weights(together[0]))
             losses = division.losses(together[0], settings.loss)
             signs = np.stack([division.signs(k) for k in together])
-            out += solve_narrow(self._taking_part, settings.bias, losses, signs, C, tol)
+            out += solve_narrow(self.taking_part, settings.bias, losses, signs, C, tol)
         return out
 
     @property
@@ -229,7 +228,7 @@ class SVMProblem:
         place = pair or 0
         if place in self._sets:
             return self._sets[place]
-        X, fit = self._taking_part, replace(self._fit, again=True)
+        X, fit = self.taking_part, replace(self._fit, again=True)
         if pair is not None:
             X = of_rows(X, self.division.rows(pair), self.kernel.name == "precomputed")
             fit = of_pair(fit, self.division, pair)
@@ -313,7 +312,7 @@ class SVMProblem:
         if self.pairs is not None:
             for found in self.pairs.solve_path(problem, Cs, tol, start):
                 if self.kernel.name == "linear":
-                    rows = self._taking_part, *self._near_zero
+                    rows = self.taking_part, *self._near_zero
                     found = with_weights(self.division, problem, rows, settings.bias, found)
                 if self._fit.regression:
                     found = with_given_targets(self.division, problem, found)
@@ -377,11 +376,12 @@ def of_pair(fit: Fit, division: OneVsOne, pair: int) -> Fit:
     return replace(fit, classes=(first, second), again=True)
 
 
-def taken(X: MatrixLike, rows: np.ndarray, kernel: Kernel) -> Any:
-    """Return some samples, few sparse ones dense: for the same solution as of dense samples."""
+def taken(X: MatrixLike, rows: np.ndarray, kernel: Kernel, filled: bool = True) -> Any:
+    """Return some samples, few sparse ones `filled`: for the same solution as of dense samples."""
     X = of_rows(X, rows, kernel.name == "precomputed")
     most = 2**14 if kernel.name == "linear" else FEW_ENTRIES
-    return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
+    few = filled and sparse.issparse(X) and X.shape[0] * X.shape[1] <= most
+    return X.toarray() if few else X
 
 
 def accepted(model: BaseEstimator) -> dict:

@@ -14,7 +14,8 @@ from skscreen.svm.screening.rules import BEST
 
 # What is asked for: one C; one C without any loss; a grid of values of C; a path of values chosen
 # by solutions; or bounds on all solutions of a range. The last two need the margins of solutions.
-Plan = Literal["one C", "C=inf", "grid", "eps", "bounds"]
+# Or a nu, or some of them.
+Plan = Literal["one C", "C=inf", "grid", "eps", "bounds", "nu"]
 
 Solver = Literal[
     "class pairs",
@@ -24,12 +25,19 @@ Solver = Literal[
     "rows",
     "rows at once",
     "rows together",
-    "Crammer-Singer",
+    "classes by Newton",
+    "classes on faces",
     "L1",
     "LIBSVM",
 ]
-Values = Literal["rows", "columns", "few", "class blocks", "tiles", "matrix"]
-Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM"]
+Values = Literal[
+    "rows", "full features", "sparse features", "columns", "few", "class blocks", "tiles", "matrix"
+]
+Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM", "fill"]
+
+# Solvers of one problem for all classes; values that are features, and not of a kernel.
+JOINT: tuple[Solver, ...] = ("classes by Newton", "classes on faces")
+BY_FEATURES: tuple[Values, ...] = ("rows", "full features", "sparse features")
 
 # Samples up to which one compiled call solves a problem faster than what shares work between fits:
 # of pairs of classes, and of a single problem for one C; of a pair for the linear kernel, and of a
@@ -50,8 +58,21 @@ MANY_CLASSES, WIDE, ROWS_A_FEATURE = 10, 100, 20
 # Samples of a regression without a tube up to which factors of its matrix take little time.
 INTERIOR = 4000
 
-# Samples up to which the matrix of a single problem costs less than products in tiles.
-BY_BLOCKS = 2000
+# Samples up to which the matrix of a single problem costs less than products in tiles; of an RBF
+# kernel at a nu.
+BY_BLOCKS, BY_BLOCKS_AT_NU = 2000, 1000
+
+# Tolerance up to which the linear system of a solution gives it its last digits; samples up to
+# which, as it costs little then, rows always have it, so that weights give the same digits as
+# repetitions, and kernel values at a nu up to another tolerance.
+LAST_DIGITS, FEW_IN_SYSTEM, LAST_DIGITS_OF_FEW = 1e-8, 1000, 1e-4
+
+# Weights of all classes up to which Newton's method moves those of one problem for all of them.
+FEW_WEIGHTS = 500
+
+# Features, and values, up to which sparse features are filled where they make slow progress: 32 MB,
+# as each class against the rest has its own.
+FEW_FEATURES, FEW_FILLED = 600, 2**22
 
 
 class Facts(Protocol):
@@ -74,8 +95,16 @@ class Facts(Protocol):
         """Whether rows of the linear kernel are sparse, or mostly zero."""
 
     @property
+    def is_filled(self) -> bool:
+        """Whether rows are full, or have more than half of their values."""
+
+    @property
+    def n_weights(self) -> int:
+        """Number of features, with that for an intercept."""
+
+    @property
     def width(self) -> float:
-        """Number of features of full rows, with that for an intercept; else infinite."""
+        """The same of full rows; else infinite."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +117,7 @@ class Fit:
     free: bool = True  # the intercept is unpenalised
     is_definite: bool = True  # the kernel, on any samples
     regression: bool = False
+    one_class: bool = False  # samples without labels
     tube: bool = True  # of a regression: whether its epsilon is positive
     one_vs_one: bool = False
     same_weights: bool = True  # of samples in all problems
@@ -108,6 +138,11 @@ class Fit:
     def n(self) -> int:
         """Number of samples."""
         return sum(self.classes)
+
+    @property
+    def n_duals(self) -> int:
+        """Number of dual variables: samples of a regression stand twice."""
+        return 2 * self.n if self.regression else self.n
 
     @property
     def n_problems(self) -> int:
@@ -133,15 +168,18 @@ class Road:
     screens: str = ""
     # One call solves all problems, or they share what is computed for it.
     together: bool = False
+    # Tolerance up to which linear systems give solutions their last digits.
+    polished: float = LAST_DIGITS
     # Solutions are kept in the store of the user.
     stores: bool = False
-    # What is done where the kernel turns out not to be positive semi-definite.
+    # What is done where the kernel turns out not to be positive semi-definite; "fill" where sparse
+    # features make slow progress.
     otherwise: Otherwise = ""
 
     def __str__(self) -> str:
         """One line for users."""
         parts = [_SOLVERS[self.solver], _VALUES[self.values]]
-        if self.values != "rows":
+        if self.values not in BY_FEATURES:
             parts.append("double precision" if self.double else "single precision, then double")
         parts.append("screening" if self.screens else "no screening")
         if self.together:
@@ -159,27 +197,38 @@ _SOLVERS = {
     "rows": "coordinate descent and Newton's method",
     "rows at once": "Newton's method, or an interior point, in one compiled call",
     "rows together": "coordinate descent and Newton's method",
-    "Crammer-Singer": "one problem for all classes",
-    "L1": "working sets of features and Newton's method",
+    "classes by Newton": "one problem for all classes, by sweeps and Newton's method",
+    "classes on faces": "one problem for all classes, by sweeps and conjugate gradients",
+    "L1": "sets of features and Newton's method",
     "LIBSVM": "one call of LIBSVM, as the kernel is indefinite",
 }
 _VALUES = {
     "rows": "rows of features",
+    "full features": "full columns",
+    "sparse features": "sparse columns",
     "columns": "kernel values of support vectors",
     "few": "all kernel values",
     "class blocks": "kernel values between classes",
     "tiles": "kernel values in tiles",
     "matrix": "the kernel matrix",
 }
-_OTHERWISE = {"LIBSVM": "LIBSVM if the kernel is indefinite", "shift": "a shift if it is"}
+_OTHERWISE = {
+    "LIBSVM": "LIBSVM if the kernel is indefinite",
+    "shift": "a shift if it is",
+    "fill": "full columns if that is slow",
+}
 
 
 def road(fit: Fit, facts: Facts) -> Road:
     """Return the road of a fit."""
+    if fit.plan == "nu":
+        return _at_nu(fit, facts)
     if fit.joint:
-        return Road("Crammer-Singer", "rows", double=True, together=True)
+        few = facts.n_weights * len(fit.classes) <= FEW_WEIGHTS
+        by: Solver = "classes by Newton" if few else "classes on faces"
+        return Road(by, "rows", double=True, together=True, polished=0.0)
     if fit.penalty == "l1":
-        return Road("L1", "rows", double=True, screens="gap")
+        return _by_features(fit, facts)
     at_once = fit.kernel == "linear" and _is_at_once(fit, facts)
     pairs = None if at_once else _by_pairs(fit, facts)
     if pairs is not None:
@@ -189,9 +238,44 @@ def road(fit: Fit, facts: Facts) -> Road:
         solver: Solver = "rows at once" if at_once else "rows together" if together else "rows"
         return Road(
             solver, "rows", double=True, exact=True, together=together, stores=fit.stored,
+            polished=math.inf if fit.n_duals <= FEW_IN_SYSTEM else LAST_DIGITS,
             screens=BEST if fit.screening == "best" else fit.screening,
         )  # fmt: skip
     return _by_kernel(fit, facts)
+
+
+def _by_features(fit: Fit, facts: Facts) -> Road:
+    """Return the road of a problem that screens features."""
+    if facts.is_filled:
+        return Road("L1", "full features", double=True, screens="gap", polished=0.0)
+    d = facts.n_weights
+    fills = d <= FEW_FEATURES and fit.n * d <= FEW_FILLED
+    return Road(
+        "L1", "sparse features", double=True, screens="gap", polished=0.0,
+        otherwise="fill" if fills else "",
+    )  # fmt: skip
+
+
+def _at_nu(fit: Fit, facts: Facts) -> Road:
+    """Return the road of a problem at a nu."""
+    if fit.one_class and fit.kernel == "linear":
+        # Next to one prescribed sum rows are as fast as ever.
+        return Road("rows", "rows", double=True, polished=0.0)
+    full = facts.width < math.inf
+    if fit.n <= FEW_IN_PAIRS and fit.is_definite and full and not fit.again:
+        return Road("class pairs", "columns", double=True, polished=0.0)
+    fits = 8 * fit.n**2 <= fit.cache_size * 2**20
+    most = BY_BLOCKS_AT_NU if fit.kernel == "rbf" else BY_BLOCKS
+    in_tiles = not fits or (fit.n > most and fit.is_definite and facts.is_wide)
+    in_single = in_tiles and facts.largest <= LARGEST_SINGLE
+    few = fit.n_duals <= FEW_IN_SYSTEM
+    return Road(
+        "levels" if in_single else "working sets",
+        "tiles" if in_tiles else "matrix",
+        double=not in_single,
+        polished=LAST_DIGITS_OF_FEW if few else LAST_DIGITS,
+        otherwise="" if fit.is_definite else "LIBSVM" if fit.indefinite == "warn" else "refuse",
+    )
 
 
 def _by_pairs(fit: Fit, facts: Facts) -> Road | None:

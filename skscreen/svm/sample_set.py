@@ -114,11 +114,22 @@ class SampleSet:
         return self._sparse_rows is not None
 
     @property
+    def is_filled(self) -> bool:
+        """Whether rows are full, or have more than half of their values."""
+        if not sparse.issparse(self.X):
+            return True
+        n, d = self.X.shape[0], self.n_weights
+        return 2 * (self.X.nnz + n * (d - self.X.shape[1])) > n * d
+
+    @property
+    def n_weights(self) -> int:
+        """Number of features, with that for an intercept."""
+        return int(self.X.shape[1]) + (self.settings.bias > 0.0)
+
+    @property
     def width(self) -> float:
-        """Number of features of full rows, with that for an intercept; else infinite."""
-        if sparse.issparse(self.X):
-            return math.inf
-        return self.X.shape[1] + (self.settings.bias > 0.0)
+        """The same of full rows; else infinite."""
+        return math.inf if sparse.issparse(self.X) else self.n_weights
 
     @cached_property
     def values(self) -> Gram:
@@ -217,7 +228,8 @@ class SampleSet:
             solve = partial(solve_kernel, double=road.double, exact=road.exact, interior=inside)
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
-            samples, dual, solve, road.screens, max_iter=max_iter, given=given
+            samples, dual, solve, road.screens, max_iter=max_iter, given=given,
+            polished=road.polished,
         )  # fmt: skip
         # A shift is taken once.
         if road.otherwise == "LIBSVM":

@@ -83,7 +83,7 @@ def test_proximal_steps_raise_the_dual_and_stay_feasible(seed, K, power, with_bi
     own, c = rng.integers(0, K, n), 10.0**power * rng.uniform(0.5, 2.0, n)
     samples = LinearSamples(rows, np.ones(n), 0.7 if with_bias else 0.0)
     full = np.column_stack([rows, np.full(n, 0.7)]) if with_bias else rows
-    first = solve_crammer_singer(samples, own, c, 1e-1, 10, seed)
+    first = solve_crammer_singer(samples, own, c, 1e-1, 10, seed, True)
     alpha, gap = first.alpha.copy(), first.certificate.gap
 
     def dual(alpha):
@@ -136,7 +136,9 @@ def test_no_fit_gives_up_by_rounding_errors(scales):
         rows = rng.normal(size=(30, 4)) * scales ** np.linspace(-1.0, 1.0, 4)
         rows[:3] = 0.0
         own, c = np.append(rng.integers(0, 8, 29), 7), 300.0 * rng.uniform(0.1, 2.0, 30)
-        found = solve_crammer_singer(LinearSamples(rows, np.ones(30)), own, c, 1e-5, 3000, seed)
+        found = solve_crammer_singer(
+            LinearSamples(rows, np.ones(30)), own, c, 1e-5, 3000, seed, True
+        )
         assert found.certificate.relative_gap <= 1e-5
 
 
@@ -223,7 +225,9 @@ def test_the_certificate_by_definition(seed, K, C, tol):
     rows = rng.normal(size=(30, 4)) * 10.0 ** rng.uniform(-2, 2, 4)
     rows[:3] = 0.0
     own, c = np.append(rng.integers(0, K, 29), K - 1), C * rng.uniform(0.1, 2.0, 30)
-    found = solve_crammer_singer(LinearSamples(rows, np.ones(30), 0.0), own, c, tol, 3000, seed)
+    found = solve_crammer_singer(
+        LinearSamples(rows, np.ones(30), 0.0), own, c, tol, 3000, seed, True
+    )
     limits, alpha = c[:, None] * np.eye(K)[own], found.alpha
     assert (alpha <= limits * (1.0 + 1e-14)).all()
     assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12 * c.max())
@@ -254,7 +258,7 @@ def test_no_visit_lowers_the_dual(seed):
     samples = LinearSamples(rows * [1.0, 10.0, 0.1, 1.0], np.ones(150), 1.0)
     own, before = labels.astype(np.int64), 0.0
     for most in (50, 100, 150, 200):
-        found = solve_crammer_singer(samples, own, np.full(150, 1e3), 1e-8, most, seed)
+        found = solve_crammer_singer(samples, own, np.full(150, 1e3), 1e-8, most, seed, True)
         dual = found.certificate.dual
         assert dual > before
         before = dual
@@ -262,7 +266,7 @@ def test_no_visit_lowers_the_dual(seed):
 
 def test_a_move_on_the_face_raises_the_dual():
     samples, own, c = LinearSamples(X, np.ones(len(X)), 1.0), y.astype(np.int64), np.full(75, 3.0)
-    found = solve_crammer_singer(samples, own, c, 0.5, 1, 0)
+    found = solve_crammer_singer(samples, own, c, 0.5, 1, 0, True)
     alpha, rows = found.alpha.copy(), np.column_stack([X, np.ones(75)])
 
     def dual(alpha):

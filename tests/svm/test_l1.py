@@ -275,8 +275,8 @@ def test_sweeps_that_crawl_give_way_to_working_sets():
     """Sweeps over columns of unequal size took 23,000 steps, or had a gap of 1 after 100,000."""
     rows, signs = unequal_columns(40, 160, 0)
     some = np.random.default_rng(9).random(rows.shape) < 0.3
-    found = L1Problem(sparse.csc_array(rows * some), signs, np.ones(40)).solve(1.0, 1e-6, 2000)
-    assert found.relative_gap <= 1e-6
+    problem = L1Problem(sparse.csc_array(rows * some), signs, np.ones(40), fills=True)
+    assert problem.solve(1.0, 1e-6, 2000).relative_gap <= 1e-6
 
 
 def test_weights_of_losses_that_differ_by_ten_orders_take_few_steps():

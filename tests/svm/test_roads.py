@@ -6,7 +6,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, svc_path, svr_path
+from skscreen import (
+    ScreenedLinearSVC,
+    ScreenedLinearSVR,
+    ScreenedNuSVC,
+    ScreenedNuSVR,
+    ScreenedOneClassSVM,
+    ScreenedSVC,
+    ScreenedSVR,
+    nu_svc_path,
+    nu_svr_path,
+    one_class_path,
+    svc_path,
+    svr_path,
+)
+from skscreen.svm.nu.labelled import NuProblems
 from skscreen.svm.problem import build
 from skscreen.svm.roads import Fit, Road, road
 
@@ -18,6 +32,15 @@ REST = replace(LINES, classes=(200, 200, 200), loss="squared_hinge")
 NARROW = replace(REST, free=False)
 TUBE = Fit("rbf", (1900,), "epsilon_insensitive", regression=True)
 GIVEN = replace(TWO, kernel="precomputed", is_definite=False)
+AT_NU = replace(TWO, plan="nu", indefinite="warn")
+ONE_CLASS = replace(AT_NU, classes=(600,), one_class=True)
+FEATURES = replace(REST, penalty="l1")
+
+FEW_AT_NU = Road("class pairs", "columns", double=True, polished=0.0)
+MATRIX_AT_NU = Road("working sets", "matrix", double=True, polished=1e-4)
+TILES_AT_NU = Road("levels", "tiles")
+FULL = Road("L1", "full features", double=True, screens="gap", polished=0.0)
+SPARSE = replace(FULL, values="sparse features")
 
 LARGE, HUGE = {"classes": (1500, 1500)}, {"classes": (10_000, 10_000)}
 
@@ -28,7 +51,9 @@ TILES = Road("levels", "tiles", screens="gap")
 FEW = Road("class pairs", "columns", double=True, together=True)
 WHOLE = replace(FEW, values="few")
 BLOCKS = Road("class pairs", "class blocks", together=True)
-LINEAR = Road("rows", "rows", double=True, exact=True, screens="intersection")
+LINEAR = Road(
+    "rows", "rows", double=True, exact=True, screens="intersection", polished=np.inf
+)  # fmt: skip
 TOGETHER = replace(LINEAR, solver="rows together", together=True)
 
 
@@ -38,6 +63,8 @@ def facts(**known):
         "is_wide": True,
         "is_definite": True,
         "is_sparse": True,
+        "is_filled": False,
+        "n_weights": 50,
         "width": np.inf,
     }
     return SimpleNamespace(**{**usual, **known})
@@ -115,10 +142,13 @@ TABLE = [
     ("few rows, huge", LINES, {}, {"largest": 1e50}, LINEAR),
     ("rows of a small tube", replace(TUBE, kernel="linear"), {"classes": (200,)}, {}, FEW),
     ("rows of a tube", replace(TUBE, kernel="linear"), {"classes": (300,)}, {}, LINEAR),
-    ("rows", LINES, LARGE, {}, LINEAR),
+    ("rows", LINES, LARGE, {}, replace(LINEAR, polished=1e-8)),
+    ("rows of a larger tube", replace(TUBE, kernel="linear"), {"classes": (501,)}, {},
+     replace(LINEAR, polished=1e-8)),
     ("rows on a path", LINES, {"plan": "eps"}, {}, LINEAR),
     ("rows of a store", LINES, {"stored": True}, {}, replace(LINEAR, stores=True)),
-    ("rows, no screening", LINES, {**LARGE, "screening": ""}, {}, replace(LINEAR, screens="")),
+    ("rows, no screening", LINES, {**LARGE, "screening": ""}, {},
+     replace(LINEAR, screens="", polished=1e-8)),
     ("pairs of a few rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True}, {}, FEW),
     ("pairs of more rows", LINES, {"classes": (300, 150, 90), "one_vs_one": True}, {}, LINEAR),
     ("pairs of huge rows", LINES, {"classes": (200, 150, 90), "one_vs_one": True},
@@ -128,22 +158,53 @@ TABLE = [
     ("narrow, free", REST, {}, {"width": 50}, TOGETHER),
     ("narrow, again", NARROW, {"again": True}, {"width": 50, "is_sparse": False}, LINEAR),
     ("narrow tube", replace(TUBE, kernel="linear", free=False, by_weights=True), {}, {"width": 50},
-     replace(LINEAR, solver="rows at once", together=True)),
+     replace(LINEAR, solver="rows at once", together=True, polished=1e-8)),
     ("narrow tube with dual variables", replace(TUBE, kernel="linear", free=False), {},
-     {"width": 50}, LINEAR),
+     {"width": 50}, replace(LINEAR, polished=1e-8)),
     ("not so narrow", NARROW, {}, {"width": 500}, TOGETHER),
     ("classes together", REST, {}, {}, TOGETHER),
     ("classes of full rows", REST, {}, {"is_sparse": False}, LINEAR),
     ("many classes of a few full rows", NARROW, {"classes": (10,) * 60},
      {"width": 128, "is_sparse": False}, TOGETHER),
     ("many classes of many full rows", NARROW, {"classes": (300,) * 10},
-     {"width": 128, "is_sparse": False}, LINEAR),
+     {"width": 128, "is_sparse": False}, replace(LINEAR, polished=1e-8)),
     ("classes of hinges", REST, {"loss": "hinge"}, {}, LINEAR),
     ("limited steps", REST, {"limited": True}, {}, LINEAR),
     ("classes on a path", REST, {"plan": "grid"}, {}, LINEAR),
     ("joint", REST, {"joint": True}, {},
-     Road("Crammer-Singer", "rows", double=True, together=True)),
-    ("features", REST, {"penalty": "l1"}, {}, Road("L1", "rows", double=True, screens="gap")),
+     Road("classes by Newton", "rows", double=True, together=True, polished=0.0)),
+    ("joint, many weights", REST, {"joint": True}, {"n_weights": 200},
+     Road("classes on faces", "rows", double=True, together=True, polished=0.0)),
+    # Features.
+    ("full features", FEATURES, {}, {"is_filled": True}, FULL),
+    ("sparse features", FEATURES, {}, {"n_weights": 700}, SPARSE),
+    ("few sparse features", FEATURES, {}, {}, replace(SPARSE, otherwise="fill")),
+    ("few sparse features of many samples", FEATURES, {"classes": (50_000, 50_000)}, {}, SPARSE),
+    # Problems at a nu.
+    ("few at a nu", AT_NU, {}, {"width": 20}, FEW_AT_NU),
+    ("few rows at a nu", replace(AT_NU, kernel="linear"), {}, {"width": 20}, FEW_AT_NU),
+    ("few sparse ones at a nu", AT_NU, {}, {}, MATRIX_AT_NU),
+    ("few at a nu, again", AT_NU, {"again": True}, {"width": 20}, MATRIX_AT_NU),
+    ("more at a nu", AT_NU, {"classes": (2001,)}, {"width": 20}, TILES_AT_NU),
+    ("sparse ones at a nu", AT_NU, {"classes": (1001,)}, {}, TILES_AT_NU),
+    ("of a polynomial", replace(AT_NU, kernel="poly"), {"classes": (1001,)}, {},
+     replace(MATRIX_AT_NU, polished=1e-8)),
+    ("more of a polynomial", replace(AT_NU, kernel="poly"), {"classes": (2001,)}, {}, TILES_AT_NU),
+    ("at a nu, next to a unit matrix", AT_NU, {"classes": (2001,)}, {"is_wide": False},
+     replace(MATRIX_AT_NU, polished=1e-8)),
+    ("at a nu, small cache", AT_NU, {"classes": (900,), "cache_size": 1.0}, {"is_wide": False},
+     replace(TILES_AT_NU, polished=1e-4)),
+    ("at a nu, huge values", AT_NU, {"classes": (2001,)}, {"largest": 1e38},
+     replace(MATRIX_AT_NU, values="tiles", polished=1e-8)),
+    ("tube at a nu", AT_NU, {"classes": (600,), "regression": True, "again": True}, {},
+     replace(MATRIX_AT_NU, polished=1e-8)),
+    ("given, at a nu", AT_NU, {"kernel": "precomputed", "is_definite": False}, {"width": 20},
+     replace(MATRIX_AT_NU, otherwise="LIBSVM")),
+    ("given, of a sphere", ONE_CLASS, {"is_definite": False, "indefinite": "error"}, {},
+     replace(MATRIX_AT_NU, otherwise="refuse")),
+    ("few of one class", ONE_CLASS, {}, {"width": 20}, FEW_AT_NU),
+    ("rows of one class", replace(ONE_CLASS, kernel="linear"), {}, {"width": 20},
+     Road("rows", "rows", double=True, polished=0.0)),
 ]  # fmt: skip
 
 
@@ -176,7 +237,7 @@ def drawn(n, n_classes=2):
         (ScreenedLinearSVC(), 60, 2, "rows at once"),
         (ScreenedLinearSVC(loss="hinge"), 60, 2, "rows"),
         (ScreenedLinearSVC(penalty="l1"), 60, 2, "L1"),
-        (ScreenedLinearSVC(multi_class="crammer_singer"), 60, 3, "Crammer-Singer"),
+        (ScreenedLinearSVC(multi_class="crammer_singer"), 60, 3, "classes by Newton"),
     ],
 )
 def test_roads_of_estimators(model, n, n_classes, solver):
@@ -184,14 +245,53 @@ def test_roads_of_estimators(model, n, n_classes, solver):
     assert build(model, X, y).road.solver == solver
 
 
-def test_verbose_says_the_road(capsys):
-    X, y = drawn(60)
-    ScreenedSVC(verbose=1).fit(X, y)
-    assert capsys.readouterr().err.startswith(f"{FEW}\n")
-    svc_path(X, y, Cs=[1.0], verbose=1)
-    assert capsys.readouterr().err.startswith(f"{MATRIX}\n")
-    ScreenedSVC().fit(X, y)
+SAYS = {
+    "SVC": (lambda X, y, t, say: ScreenedSVC(verbose=say).fit(X, y), FEW),
+    "SVR": (lambda X, y, t, say: ScreenedSVR(verbose=say).fit(X, t), FEW),
+    "path": (lambda X, y, t, say: svc_path(X, y, Cs=[1.0], verbose=say), MATRIX),
+    "path of regressions": (lambda X, y, t, say: svr_path(X, t, Cs=[1.0], verbose=say), MATRIX),
+    "hinge": (
+        lambda X, y, t, say: ScreenedLinearSVC(loss="hinge", verbose=say).fit(X, y), LINEAR
+    ),
+    "linear regression": (
+        lambda X, y, t, say: ScreenedLinearSVR(verbose=say).fit(X, t),
+        replace(LINEAR, solver="rows at once", together=True),
+    ),
+    "features": (lambda X, y, t, say: ScreenedLinearSVC(penalty="l1", verbose=say).fit(X, y), FULL),
+    "path of features": (
+        lambda X, y, t, say: svc_path(
+            X, y, Cs=[1.0], penalty="l1", kernel="linear", verbose=say
+        ),
+        FULL,
+    ),
+    "joint": (
+        lambda X, y, t, say: ScreenedLinearSVC(multi_class="crammer_singer", verbose=say).fit(X, y),
+        Road("classes by Newton", "rows", double=True, together=True),
+    ),
+    "nu": (lambda X, y, t, say: ScreenedNuSVC(verbose=say).fit(X, y), FEW_AT_NU),
+    "regression at a nu": (lambda X, y, t, say: ScreenedNuSVR(verbose=say).fit(X, t), FEW_AT_NU),
+    "one class": (lambda X, y, t, say: ScreenedOneClassSVM(verbose=say).fit(X), FEW_AT_NU),
+    "path over nu": (lambda X, y, t, say: nu_svc_path(X, y, [0.5], verbose=say), FEW_AT_NU),
+    "regressions over nu": (lambda X, y, t, say: nu_svr_path(X, t, [0.5], verbose=say), FEW_AT_NU),
+    "one class over nu": (lambda X, y, t, say: one_class_path(X, [0.5], verbose=say), FEW_AT_NU),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SAYS)
+def test_verbose_says_the_road(kind, capsys):
+    (X, y), (solve, expected) = drawn(60), SAYS[kind]
+    solve(X, y, X[:, 0], 1)
+    said = capsys.readouterr().err
+    assert said.startswith(f"{expected}\n")
+    assert said.count(str(expected)) == 1
+    solve(X, y, X[:, 0], 0)
     assert capsys.readouterr().err == ""
+
+
+def test_pairs_of_different_sizes_say_all_their_roads():
+    X, y = drawn(2600)[0], np.repeat([0, 1, 2], [1500, 1000, 100])
+    problems = NuProblems(ScreenedNuSVC(nu=0.01), X, y, None)
+    assert problems.road == f"{TILES_AT_NU} | {FEW_AT_NU}"
 
 
 def test_a_path_of_regressions_proves_as_much_with_more_samples():

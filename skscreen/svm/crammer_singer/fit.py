@@ -29,7 +29,8 @@ def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list
     most = 100_000 if model.max_iter is None else model.max_iter
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     own = labels.codes.astype(np.int64)
-    found = solve_crammer_singer(samples, own, C * labels.weights, model.tol, most, seed)
+    newton = problem.road.solver == "classes by Newton"
+    found = solve_crammer_singer(samples, own, C * labels.weights, model.tol, most, seed, newton)
     betas, ws = found.alpha.T, found.w.T
     if labels.present.size == 2:
         betas, ws = betas[1:] - betas[:1], ws[1:] - ws[:1]

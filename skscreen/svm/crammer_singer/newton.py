@@ -30,8 +30,8 @@ from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import onto_simplex, variables
 
-# Largest Newton system; most Newton steps; most trials along a line.
-LARGEST, _MOST_STEPS, _MOST_TRIALS = 500, 30, 40
+# Most Newton steps; most trials along a line.
+_MOST_STEPS, _MOST_TRIALS = 30, 40
 # Rounding errors of a gain, in EPS of the objective and of what the gain is a difference of.
 _ROUNDED = 4.0
 # Share of the gap that an inexact step may leave.

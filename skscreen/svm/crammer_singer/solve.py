@@ -35,7 +35,7 @@ from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face
-from skscreen.svm.crammer_singer.newton import LARGEST, Pair, proximal_step
+from skscreen.svm.crammer_singer.newton import Pair, proximal_step
 
 certify_classes = compiled.certify_classes
 """((rows, bias, K, own (n,), c (n,), squares (n,), alpha, weights), order (n,)) -> loss, gap, m.
@@ -70,9 +70,13 @@ class ClassSolution:
 
 
 def solve_crammer_singer(
-    samples: LinearSamples, own: np.ndarray, c: np.ndarray, tol: float, max_iter: int, seed: int
-) -> ClassSolution:
-    """Solve from zero to a relative gap, for classes `own` (n,) and weights c (n,) of losses."""
+    samples: LinearSamples, own: np.ndarray, c: np.ndarray, tol: float, max_iter: int, seed: int,
+    newton: bool,
+) -> ClassSolution:  # fmt: skip
+    """Solve from zero to a relative gap, for classes `own` (n,) and weights c (n,) of losses.
+
+    Where sweeps are slow `newton` takes steps of all weights; else samples move on faces.
+    """
     n_classes, lanes = int(own.max()) + 1, compiled.SCORE_LANES
     width, d = -(-n_classes // lanes) * lanes, samples.n_features
     variables, weights = np.zeros((samples.n, width)), np.zeros(d * width)
@@ -81,7 +85,6 @@ def solve_crammer_singer(
     problem = samples.rows, samples.bias, n_classes, own, c, squares, variables, weights
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     n_iter, failures, highest, lowest, before, slow = 0, 0, -np.inf, np.inf, np.inf, 0
-    newton = d * n_classes <= LARGEST
     # Where rounding errors of weights, as sums of rows, make margins wrong by this much those of
     # Newton's method are better ones.
     is_blurred = EPS * float(c @ samples.norms) * float(samples.norms.max()) > 1e-3

@@ -23,13 +23,11 @@ class L1Fits:
             raise ValueError(
                 f"penalty='l1' needs loss='squared_hinge', got {model.loss!r}, as in LinearSVC."
             )
-        division = problem.division
-        rows, scale = division.labels.rows, float(model.intercept_scaling)
-        X = problem.X if rows.size == problem.X.shape[0] else problem.X[rows]
+        division, X, scale = problem.division, problem.taking_part, float(model.intercept_scaling)
         if model.fit_intercept:
             column = np.full((X.shape[0], 1), scale)
             X = sparse.hstack([X, column]) if sparse.issparse(X) else np.hstack([X, column])
-        if sparse.issparse(X) and 2 * X.nnz > X.shape[0] * X.shape[1]:
+        if sparse.issparse(X) and problem.road.values == "full features":
             # Columns that are mostly filled have nothing of the cheapness of sparse ones.
             X = X.toarray()
         X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
@@ -41,11 +39,13 @@ class L1Fits:
             )
         # Newton steps and sweeps that ordinary data do not reach.
         self._most = 100_000 if model.max_iter in (None, -1) else model.max_iter
+        self._fills = problem.road.otherwise == "fill"
         self._scale = scale if model.fit_intercept else 0.0
         self._d = problem.X.shape[1]
         # Each class against the rest: all samples take part in all problems.
         self.problems = [
-            L1Problem(X, division.signs(k), division.weights(k)) for k in range(division.n_problems)
+            L1Problem(X, division.signs(k), division.weights(k), self._fills)
+            for k in range(division.n_problems)
         ]
 
     def solve(self, k: int, C: float, tol: float, start: Any = None) -> SampleSolution:

@@ -78,10 +78,13 @@ class L1Solution:
 
 
 class L1Problem:
-    """X (n, d) in Fortran order or CSC, y (n,) = +-1, `weights` (n,) > 0 of losses for C = 1."""
+    """X (n, d) in Fortran order or CSC, y (n,) = +-1, `weights` (n,) > 0 of losses for C = 1.
 
-    def __init__(self, X, y: np.ndarray, weights: np.ndarray):
-        self._X, self.signs, self.weights = X, y, weights
+    With `fills` sparse columns are filled where sweeps over them make slow progress.
+    """
+
+    def __init__(self, X, y: np.ndarray, weights: np.ndarray, fills: bool = False):
+        self._X, self.signs, self.weights, self._fills = X, y, weights, fills
         is_sparse = sparse.issparse(X)
         squares = _with_entries(X, X.data**2) if is_sparse else X * X
         # Of all columns, in the norm of the dual for C = 1.
@@ -148,9 +151,7 @@ class L1Problem:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
                 )
-            # Filled columns of at most 32 MB, as each class against the rest has its own.
-            is_small = d <= 4 * _FEW and margins.size * d <= 2**22
-            if pace.slow == 100 and is_sparse and is_small:
+            if pace.slow == 100 and is_sparse and self._fills:
                 # Sweeps and single steps only crawl on features of very unequal size.
                 self._X, pace.slow = self._X.toarray(order="F"), 0
             if sparse.issparse(self._X):

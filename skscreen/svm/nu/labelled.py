@@ -19,13 +19,12 @@ from sklearn.svm import NuSVC, NuSVR
 from skscreen.core.certificate import Certificate
 from skscreen.core.checks import MatrixLike
 from skscreen.samples.kernels.definite import IndefiniteError
-from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import of_rows
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.targets import BothSides
 from skscreen.svm.dual import Dual, Sums, VanishedError
-from skscreen.svm.nu.samples import few_in_kernel, limit_of, near_zero, samples_in_kernel
+from skscreen.svm.nu.samples import NuSamples, limit_of, near_zero
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.training_data import own_unless_made
@@ -72,7 +71,7 @@ class NuProblems:
         self.data = TrainingSet(X, division, kernel)
         self._part = taken(X, division.labels.rows, kernel)
         self._solvers: dict[int, NuSolver] = {}
-        self._kept: KernelSamples | None = None
+        self._sets: dict[int | None, NuSamples] = {}
 
     def _check_nu(self, nu: float) -> None:
         """Refuse a nu for which there are no dual variables."""
@@ -119,25 +118,34 @@ class NuProblems:
         """The samples that take part, and what was taken off each."""
         return near_zero(self._part) if self.data.kernel.name == "linear" else (self._part, 0.0)
 
+    def _samples(self, problem: int) -> NuSamples:
+        """Return the samples of a problem, which are those of all but for one-vs-one."""
+        rows, kernel = self.division.rows(problem), self.data.kernel
+        # Problems on all samples share their kernel values.
+        place = None if rows.size == self._part.shape[0] else problem
+        if place not in self._sets:
+            X = of_rows(self._rows[0], rows, kernel.name == "precomputed")
+            classes = [rows.size]
+            if not self.twice:
+                classes = np.unique(self.division.signs(problem), return_counts=True)[1].tolist()
+            self._sets[place] = NuSamples.of(
+                self.model, X, kernel, classes, regression=self.twice
+            )  # fmt: skip
+        return self._sets[place]
+
+    @property
+    def road(self) -> str:
+        """How all problems are solved, in one line."""
+        roads = [str(self._samples(k).road) for k in range(self.division.n_problems)]
+        return " | ".join(dict.fromkeys(roads))
+
     def solver(self, problem: int) -> NuSolver:
         """Return what solves a problem."""
         if problem in self._solvers:
             return self._solvers[problem]
-        model, division, kernel = self.model, self.division, self.data.kernel
-        weights, rows = self._weights(problem), division.rows(problem)
+        model, division, weights = self.model, self.division, self._weights(problem)
         n, y = weights.size, division.signs(problem)
         half = 0.5 * float(weights.sum())
-        X = of_rows(self._rows[0], rows, kernel.name == "precomputed")
-        few = few_in_kernel(X, kernel)
-
-        def make() -> KernelSamples:
-            # Problems on all samples share their kernel values.
-            if rows.size < self._part.shape[0]:
-                return samples_in_kernel(X, kernel, model.cache_size, self.twice)
-            if self._kept is None:
-                self._kept = samples_in_kernel(X, kernel, model.cache_size, self.twice)
-            return self._kept
-
         if self.twice:
             caps, half = float(model.C) * weights, float(model.C) * half
             values = division.losses(problem, "epsilon_insensitive").thresholds
@@ -146,13 +154,13 @@ class NuProblems:
             losses = SampleLosses(np.zeros(n), weights, np.zeros(n))
         sums = Sums(np.array([half, -half]), (y < 0.0).astype(np.int8))
         dual = Dual.of(losses, y, True, sums)
-        solver = NuSolver(make, dual, max_iter=limit_of(model), few=few)
+        solver = NuSolver(self._samples(problem), dual, max_iter=limit_of(model))
         self._solvers[problem] = solver
         return solver
 
     def release(self, given: Any) -> None:
         """Keep no more than estimators are made of, and nothing that the user may change."""
-        self._solvers, self._kept = {}, None
+        self._solvers, self._sets = {}, {}
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
         self._part = None
 

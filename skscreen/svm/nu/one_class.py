@@ -14,6 +14,7 @@ from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
+from skscreen.fitting.progress import say
 from skscreen.svm.estimator import BaseSVM, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
@@ -200,6 +201,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         """
         forget(self)
         problem = OneClassProblem(self, X, sample_weight)
+        say(self.verbose, problem.road)
         with Tasks(self, 1, "fit") as tasks:
             held = problem.solve(float(self.nu), float(self.tol))
             tasks.end_task(1.0, held.solution)

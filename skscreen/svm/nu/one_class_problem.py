@@ -29,12 +29,13 @@ from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.kernel import Kernel, as_given, is_table
 from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples, compress
+from skscreen.samples.rows import LinearSamples
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.decided import Region, radius_at, region_of
-from skscreen.svm.nu.samples import few_in_kernel, limit_of, samples_in_kernel
+from skscreen.svm.nu.samples import NuSamples, limit_of
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, accepted, taken, with_kernel
+from skscreen.svm.roads import Road
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.training_data import own_unless_made
 
@@ -112,29 +113,32 @@ class OneClassProblem:
         self.is_sphere = model.shape == "sphere"
 
     @cached_property
-    def samples(self) -> Any:
-        """Rows, or kernel values."""
-        n = self.weights.size
-        if self.data.kernel.name == "linear":
-            return LinearSamples(self._part, np.ones(n), 0.0, compress(self._part))
-        return samples_in_kernel(self._part, self.data.kernel, self._model.cache_size)
+    def given(self) -> NuSamples:
+        """The samples that take part."""
+        # A kernel without a centre has no sphere.
+        indefinite = "error" if self.is_sphere else "warn"
+        return NuSamples.of(
+            self._model, self._part, self.data.kernel, [self.weights.size], one_class=True,
+            indefinite=indefinite,
+        )  # fmt: skip
+
+    @property
+    def road(self) -> Road:
+        """How it is solved."""
+        return self.given.road
 
     @cached_property
     def solver(self) -> NuSolver:
         """What solves for one nu after the other."""
-        n, model = self.weights.size, self._model
-        losses, kernel = SampleLosses(np.zeros(n), self.weights, np.zeros(n)), self.data.kernel
+        n = self.weights.size
+        losses = SampleLosses(np.zeros(n), self.weights, np.zeros(n))
         dual = Dual.of(losses, np.ones(n), True, Sums(np.array([self.weights.sum()])))
-        few = None if kernel.name == "linear" else few_in_kernel(self._part, kernel)
-        return NuSolver(
-            lambda: self.samples, dual, few=few,
-            lengths=self.samples.norms**2 if self.is_sphere else None,
-            max_iter=limit_of(model),
-        )  # fmt: skip
+        lengths = self.given.samples.norms**2 if self.is_sphere else None
+        return NuSolver(self.given, dual, lengths, limit_of(self._model))
 
     def release(self, given: Any) -> None:
         """Keep no more than estimators are made of, and nothing that the user may change."""
-        for name in ("samples", "solver"):
+        for name in ("given", "solver"):
             vars(self).pop(name, None)
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
         self._part = None
@@ -170,7 +174,7 @@ class OneClassProblem:
             # Of few samples bounds are those of kernel values too.
             errors = np.maximum(errors, found.errors)
             noise = float(errors.max())
-        elif isinstance(samples := self.samples, LinearSamples):
+        elif isinstance(samples := solver.samples, LinearSamples):
             errors = np.maximum(errors, samples.rounding(np.asarray(found.w), found.b))
             gap += max(dual.largest_gap(beta, f, errors)[0].gap - dual.view(beta, f).gap, 0.0)
             noise = float(errors.max())

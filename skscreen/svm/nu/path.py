@@ -17,6 +17,7 @@ from skscreen.core.memory import check_memory
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, place_of, solve_path
+from skscreen.fitting.progress import say
 from skscreen.fitting.warning import warn_user
 from skscreen.svm.nu import one_class, svc, svr
 from skscreen.svm.nu.estimator import warn_of
@@ -214,6 +215,7 @@ def one_class_path(
     model._validate_params()
     grid = _grid(nus, 0.01, 0.5)
     problem = OneClassProblem(model, X, sample_weight)
+    say(verbose, problem.road)
 
     def solve(nu: float) -> AtNu:
         held = problem.solve(nu, float(model.tol))
@@ -387,6 +389,7 @@ def _of_problems(
     callbacks: Sequence[object],
 ) -> NuPath:
     """Return the path of all problems that labels or targets make."""
+    say(model.verbose, problems.road)
 
     def solve(nu: float) -> AtNu:
         found = [

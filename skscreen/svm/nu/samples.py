@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,15 +12,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skscreen.core.checks import Matrix
-from skscreen.samples.kernels.gram import Gram, KernelSamples, Places
+from skscreen.samples.kernels.gram import KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne
+from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.problem import TrainingSet
-from skscreen.svm.roads import BY_BLOCKS, FEW_IN_PAIRS
+from skscreen.svm.roads import Fit, Road
+from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.solvers.kernel.few import FewValues, few_values
-
-# Samples from which products in tiles are faster than a matrix in memory, of an RBF kernel.
-_IN_TILES = 1000
 
 
 def limit_of(model: BaseEstimator) -> int | None:
@@ -25,23 +27,57 @@ def limit_of(model: BaseEstimator) -> int | None:
     return None if model.max_iter == -1 else model.max_iter
 
 
-def few_in_kernel(X: Matrix, kernel: Kernel) -> FewValues | None:
-    """Return values of few samples for a compiled call, of a kernel that is surely definite."""
-    if X.shape[0] > FEW_IN_PAIRS or sparse.issparse(X) or not kernel.is_definite:
-        return None
-    # What all values have in common is part of |w|^2, as sums of dual variables are prescribed.
-    return few_values(X, kernel, 0.0, free=False)
+@dataclass
+class NuSamples:
+    """The samples of a problem at a nu, as its road asks for them."""
 
+    known: SampleSet
 
-def samples_in_kernel(
-    X: Matrix, kernel: Kernel, cache_size: float, twice: bool = False
-) -> KernelSamples:
-    """Return samples, or all of them `twice`."""
-    gram = Gram(X, kernel, cache_size=0.0)
-    in_tiles = gram.n > (_IN_TILES if kernel.name == "rbf" else BY_BLOCKS) and gram.is_wide
-    if not in_tiles and 8 * gram.n**2 <= cache_size * 2**20:
-        gram.fill()
-    return KernelSamples(Places.twice(gram) if twice else gram)
+    @classmethod
+    def of(
+        cls, model: BaseEstimator, X: Matrix, kernel: Kernel, classes: Sequence[int],
+        **how: Any,
+    ) -> NuSamples:  # fmt: skip
+        """Return those of an estimator; `how` is more of the `Fit`."""
+        settings = Settings(
+            loss="hinge", bias=0.0, free=True, screening="", solver="auto",
+            max_iter=limit_of(model), cache_size=model.cache_size, random_state=0,
+        )  # fmt: skip
+        fit = Fit(
+            str(kernel.name), tuple(classes), settings.loss, is_definite=kernel.is_definite,
+            plan="nu", cache_size=settings.cache_size, indefinite="warn",
+        )  # fmt: skip
+        return cls(SampleSet(X, kernel, settings, replace(fit, **how)))
+
+    @property
+    def road(self) -> Road:
+        """How the problem is solved."""
+        return self.known.road
+
+    @cached_property
+    def few(self) -> FewValues | None:
+        """Values of few samples for one compiled call."""
+        if self.road.solver != "class pairs":
+            return None
+        # What all values have in common is part of |w|^2, as sums of dual variables are prescribed.
+        return few_values(self.known.X, self.known.kernel, 0.0, free=False)
+
+    @cached_property
+    def unsolved(self) -> SampleSet:
+        """The same samples for what one compiled call leaves unsolved, or without one."""
+        known = self.known
+        return known if self.few is None else replace(known, fit=replace(known.fit, again=True))
+
+    @cached_property
+    def samples(self) -> LinearSamples | KernelSamples:
+        """Rows, or kernel values; all twice in a regression."""
+        known = self.unsolved
+        if known.road.values == "rows":
+            return LinearSamples(known.X, np.ones(known.fit.n), 0.0, compress(known.X))
+        if known.road.values == "matrix":
+            known.values.fill()
+        gram = known.values
+        return KernelSamples(Places.twice(gram) if known.fit.regression else gram)
 
 
 def known_duals(model: BaseEstimator, data: TrainingSet) -> np.ndarray:

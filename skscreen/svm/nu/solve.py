@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,9 +22,10 @@ from skscreen.core.certificate import HISTORY, Certificate
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.gram import KernelSamples
-from skscreen.samples.rows import LARGEST_SINGLE, LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.svm.dual import Dual
 from skscreen.svm.nu.decided import Region, radius_at, region_of
+from skscreen.svm.nu.samples import NuSamples
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import STEPS_A_SAMPLE
 from skscreen.svm.solvers.kernel.few import FewValues, solve_few
@@ -41,9 +40,6 @@ _WORN = 100.0
 # Largest number of steps times samples, some tens of seconds: a nu below the share of samples that
 # are on the wrong side of any solution may need any number.
 _MOST_WORK = 5e10
-
-# Samples up to which a solution costs little to polish.
-_POLISHED = 1000
 
 
 @dataclass(frozen=True)
@@ -78,25 +74,29 @@ class NuSolution(SampleSolution):
 class NuSolver:
     """Solves for one nu after the other; starts are on the line of the last two solutions.
 
-    The problem is that of nu = 1, with its sums, on the samples that `make` returns; few of them,
-    with values, are solved in one compiled call, which needs no more. With `lengths` (n,), squared
+    The problem is that of nu = 1, with its sums; few samples, with values, are solved in one
+    compiled call, which needs no more. With `lengths` (n,), squared
     ones, targets are lengths / 2 times the sum: the smallest sphere around samples, whose gap is
     relative to P itself, which is positive and the same wherever the origin.
     """
 
-    make: Callable[[], LinearSamples | KernelSamples]
+    given: NuSamples
     dual: Dual
     lengths: np.ndarray | None = None
     max_iter: int | None = None
-    few: FewValues | None = None
     _known: tuple[NuSolution, ...] = ()
     # The least errors that scores of solutions had, a mean.
     _fresh: float = np.inf
 
-    @cached_property
+    @property
     def samples(self) -> LinearSamples | KernelSamples:
         """Rows, or kernel values."""
-        return self.make()
+        return self.given.samples
+
+    @property
+    def few(self) -> FewValues | None:
+        """Values of few samples."""
+        return self.given.few
 
     @property
     def norms(self) -> np.ndarray:
@@ -105,12 +105,7 @@ class NuSolver:
             return self.samples.norms
         return np.tile(self.few.sizes, self.dual.target.size // self.few.sizes.size)
 
-    @cached_property
-    def _is_large(self) -> bool:
-        """Whether kernel values do not fit into single precision."""
-        return float(self.samples.norms.max(initial=0.0)) ** 2 > LARGEST_SINGLE
-
-    @cached_property
+    @property
     def capacities(self) -> np.ndarray:
         """The sum of the bounds in each group, positive."""
         return self.dual.sums_of(self.dual.width)
@@ -187,16 +182,11 @@ class NuSolver:
             return solve_linear(self.samples, dual, start=begin, tol=tol, screening=False, **limits)
         if limit is None:
             limits = {"max_iter": int(min(STEPS_A_SAMPLE * n, _MOST_WORK / n))}
+        road = self.given.unsolved.road
         found = solve_kernel(
-            self.samples,
-            dual,
-            start=start,
-            tol=tol,
-            exact=False,
-            double=self.samples.gram.whole is not None or self._is_large,
-            **limits,
+            self.samples, dual, start=start, tol=tol, exact=road.exact, double=road.double, **limits
         )
-        if found.converged and (tol > 1e-4 or (self.samples.n > _POLISHED and tol > 1e-8)):
+        if found.converged and tol > road.polished:
             return found
         return polish(self.samples, dual, found)
 

@@ -14,6 +14,7 @@ from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
+from skscreen.fitting.progress import say
 from skscreen.svm.estimator import BaseSVC, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
@@ -186,6 +187,7 @@ class ScreenedNuSVC(BaseSVC):
         """
         forget(self)
         problems = NuProblems(self, X, y, sample_weight)
+        say(self.verbose, problems.road)
         total, found = problems.division.n_problems, []
         with Tasks(self, total, "class") as tasks, at_most(self.n_jobs):
             for k in range(total):

@@ -12,6 +12,7 @@ from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
+from skscreen.fitting.progress import say
 from skscreen.svm.estimator import BaseSVR, set_learned
 from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
@@ -149,6 +150,7 @@ class ScreenedNuSVR(BaseSVR):
         """
         forget(self)
         problems = NuProblems(self, X, y, sample_weight)
+        say(self.verbose, problems.road)
         with Tasks(self, 1, "fit") as tasks:
             found = problems.solve(0, float(self.nu), float(self.tol))
             tasks.end_task(1.0, found.shown)
