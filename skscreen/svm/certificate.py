@@ -95,6 +95,19 @@ def certified(
     return as_given(samples, dual, solution, tol, given)
 
 
+def at_intercepts(
+    dual: Dual, found: SampleSolution, b: float | np.ndarray, errors: np.ndarray
+) -> Certificate:
+    """Return the certificate of a point with the intercept b of all samples, or one of each.
+
+    It is the largest for scores within errors, without what sums add to the primal value.
+    """
+    gap, lost = dual.gap_of_slopes(found.beta, dual.target - found.scores - b, errors)
+    primal = 0.5 * max(float(found.beta @ found.scores), 0.0) + lost
+    gap += 0.5 * found.apart**2 + 4.0 * EPS * primal
+    return Certificate(primal, primal - gap, gap)
+
+
 def without_losses(
     samples: Samples, dual: Dual, found: SampleSolution, tol: float
 ) -> SampleSolution:
@@ -117,7 +130,8 @@ def rounding(samples: Samples, dual: Dual, solution: SampleSolution) -> np.ndarr
     targets = 2.0 * EPS * np.abs(dual.target)
     if isinstance(samples, KernelSamples):
         size = samples.summed(solution.beta)
-        return targets + 2.0 * EPS * (abs(solution.b) + size * samples.norms)
+        b = np.abs(dual.of_samples(solution.b))
+        return targets + 2.0 * EPS * (b + size * samples.norms)
     w = samples.combine(solution.beta) if solution.w is None else solution.w
     return targets + samples.rounding(w, solution.b)
 
@@ -219,6 +233,7 @@ def _measured(
     blur = float(np.finfo(np.longdouble).eps) * float(np.abs(beta) @ samples.norms)
     own, apart = exact.astype(np.float64), float(np.linalg.norm(w - exact)) + blur
     primal, gained = 0.5 * float(w @ w) + loss, dual.gain(beta) - 0.5 * float(own @ own)
+    gained -= float(np.sum(solution.b * dual.sums))
     # Sums have rounding errors.
     gap = slackness + 0.5 * apart**2 + 4.0 * EPS * primal
     return replace(solution, certificate=Certificate(primal, gained, gap), apart=apart)

@@ -23,6 +23,7 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import of_rows
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.targets import BothSides
+from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.samples import NuSamples, limit_of, near_zero
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
@@ -201,11 +202,8 @@ class NuProblems:
         dual = self.solver(problem).at(found.nu)
         square = max(float(found.beta @ found.scores), 1e-300)
         rho = square / float(np.abs(dual.sums).sum())
-        slopes, errors = rho * dual.signs - found.scores - b, found.errors
-        errors = np.zeros(slopes.size) if errors is None else errors
-        gap, lost = dual.gap_of_slopes(found.beta, slopes, errors)
-        primal = 0.5 * square + lost
-        return rho, Certificate(primal, primal - gap, gap)
+        errors = np.zeros(found.beta.size) if found.errors is None else found.errors
+        return rho, at_intercepts(dual, found, b - rho * dual.signs, errors)
 
     def _of_regression(self, found: NuSolution) -> NuFit:
         above, below = found.b

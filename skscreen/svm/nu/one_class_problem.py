@@ -30,6 +30,7 @@ from skscreen.samples.kernels.kernel import Kernel, as_given, is_table
 from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import NuSamples, limit_of
@@ -192,10 +193,8 @@ class OneClassProblem:
         # Scores that are computed again have rounding errors of their own.
         rho = min(-found.b, safe) - noise - 8.0 * EPS * float(np.abs(v).max())
         # P rises by no more than that; but scores may be known better by now.
-        known = (
-            dual.gap_of_slopes(beta, rho - v, errors)[0] + 0.5 * found.apart**2 + 4.0 * EPS * primal
-        )
-        gap = min(gap + total * max(-found.b - rho, 0.0), known)
+        known = at_intercepts(dual, replace(found, scores=f), -rho, errors)
+        gap = min(gap + total * max(-found.b - rho, 0.0), known.gap)
         square = max(float(beta @ f), 0.0)
         lost = float(dual.high @ np.maximum(rho - v, 0.0))
         scale = 2.0 / total**2 if self.is_sphere else 1.0

@@ -23,6 +23,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.certificate import certified
 from skscreen.svm.dual import Dual
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import NuSamples
@@ -179,16 +180,19 @@ class NuSolver:
             start = Start(found.beta)
         if isinstance(self.samples, LinearSamples):
             begin = None if start is None else start.beta
-            return solve_linear(self.samples, dual, start=begin, tol=tol, screening=False, **limits)
+            found = solve_linear(
+                self.samples, dual, start=begin, tol=tol, screening=False, **limits
+            )
+            return certified(self.samples, dual, found, tol)
         if limit is None:
             limits = {"max_iter": int(min(STEPS_A_SAMPLE * n, _MOST_WORK / n))}
         road = self.given.unsolved.road
         found = solve_kernel(
             self.samples, dual, start=start, tol=tol, exact=road.exact, double=road.double, **limits
         )
-        if found.converged and tol > road.polished:
-            return found
-        return polish(self.samples, dual, found)
+        if not found.converged or tol <= road.polished:
+            found = polish(self.samples, dual, found)
+        return certified(self.samples, dual, found, tol)
 
     def _start(self, dual: Dual) -> Start | None:
         """Return a start near the last solution: on the line through the last two.
