@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
 from skscreen import ScreenedLinearSVC, _compiled, svc_path
-from skscreen.svm.l1 import solve as module
+from skscreen.svm.l1.rounds import column_sweeps
 from skscreen.svm.l1.solve import L1Problem
 from tests.optima import Problem
 
@@ -102,7 +102,7 @@ def test_sweeps_over_columns_reach_the_optimum():
     steepest = np.asarray((rows.multiply(rows)).T @ c).ravel()
     columns = data, rows.indices, rows.indptr, c, steepest, np.arange(300)
     for _ in range(50):
-        module.column_sweeps(*columns, margins, w, 100)
+        column_sweeps(*columns, margins, w, 100)
     assert_allclose(margins, signs * (rows @ w), atol=1e-10)
     value = np.abs(w).sum() + (np.maximum(1.0 - margins, 0.0) ** 2).sum()
     assert_allclose(value, expected.primal, rtol=1e-7)
