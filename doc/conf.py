@@ -79,7 +79,7 @@ numpydoc_validation_exclude = {
     r"\.ConceptBootstrap\.(count|index)$",
     # What kinds of chains define for each other, and displays for their base.
     r"\.stacked_scores",
-    r"Display\.(draw|read_estimator|read_path|read_result)$",
+    r"Display\.(draw|read_estimator|read_result)$",
 }
 # What a page of a whole module meets on its way: functions that the module imports.
 numpydoc_validation_exclude |= {

@@ -155,36 +155,3 @@ class FromResult(Display):
     def read_result(cls, result: object) -> Self:
         """Return the display of a result, undrawn, or refuse it."""
         raise NotImplementedError
-
-
-class FromPath(Display):
-    """Base of the displays of regularisation paths."""
-
-    @classmethod
-    def from_path(cls, path: object, *, ax: Axes | None = None) -> Self:
-        """Draw a regularisation path.
-
-        Parameters
-        ----------
-        path : RTLMPath, SVCPath or SVRPath
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : object
-            Drawn.
-
-        Raises
-        ------
-        TypeError
-            If `path` is not a path.
-        ValueError
-            If the length of an array of the path is not that of its values.
-        """
-        return cls.read_path(path).plot(ax=ax)
-
-    @classmethod
-    def read_path(cls, path: object) -> Self:
-        """Return the display of a path, undrawn, or refuse it."""
-        raise NotImplementedError

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skscreen.core.decisions import ZERO
-from skscreen.inspection.frame import Display, FromPath
+from skscreen.inspection.frame import Display
 from skscreen.inspection.style import (
     BLUE,
     GREEN,
@@ -39,7 +39,7 @@ class Screening(Protocol):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ScreeningDisplay(FromPath):
+class ScreeningDisplay(Display):
     """Show the screening rates along a regularisation path.
 
     One line shows the share of the items (comparisons, samples or features) that were decided by
@@ -88,8 +88,27 @@ class ScreeningDisplay(FromPath):
     legend: tuple[str, str] = ("path rule, at the start", "end of the solve")
 
     @classmethod
-    def read_path(cls, path: object) -> Self:
-        """Return the display of a path, undrawn."""
+    def from_path(cls, path: object, *, ax: Axes | None = None) -> Self:
+        """Draw the shares that are decided along a path.
+
+        Parameters
+        ----------
+        path : RTLMPath, SVCPath or SVRPath
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        ScreeningDisplay
+            Drawn.
+
+        Raises
+        ------
+        TypeError
+            If `path` is not a path.
+        ValueError
+            If the length of an array of the path is not that of its values.
+        """
         values, parameter = _values(path)
         names = ("path_rates", "rates")
         first, last = (_of_path(path, name, values) for name in names)
@@ -97,7 +116,7 @@ class ScreeningDisplay(FromPath):
         return cls(
             values=values, path_rates=first, rates=last, parameter=parameter,
             items="features" if penalty == "l1" else None,
-        )  # fmt: skip
+        ).plot(ax=ax)  # fmt: skip
 
     @classmethod
     def from_screenings(cls, screenings: Sequence[Screening], *, ax: Axes | None = None) -> Self:

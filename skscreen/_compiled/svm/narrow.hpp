@@ -102,6 +102,21 @@ inline double apart(const NarrowSystem& system, const double* beta, Array<const 
   return 0.5 * total * total;
 }
 
+// Solve the problems of several rows of signs, one after the other: rows of `w` and `duals` become
+// weights and dual variables, those of `found` primal value, gap and steps.
+template <class Solver>
+void solve_each(Solver& solver, Matrix<const double> signs, double tol, Matrix<double> w,
+                Matrix<double> duals, Matrix<double> found) {
+  expects_shape(signs.rows, 3, "found", found);
+  for (int64_t k = 0; k < signs.rows; ++k) {
+    const auto [primal, gap, steps] =
+        solver.solve(signs.row(k).data, tol, w.row(k).data, duals.row(k).data);
+    found(k, 0) = primal;
+    found(k, 1) = gap;
+    found(k, 2) = static_cast<double>(steps);
+  }
+}
+
 // Newton's method for losses C_i max(0, 1 - y_i <x_i, w>)^2, from w = 0 (Keerthi, DeCoste 2005).
 //
 // Between the places where a sample begins or ends to have a loss the primal is quadratic; a step
@@ -207,23 +222,16 @@ class SquaredHinges {
   }
 };
 
-// Solve the problems of squared hinges of several rows of signs (k, n). `w` (k, d) and `beta` (k,
-// n) become weights and signed dual variables, and rows of `found` primal value, gap and steps.
+// Solve the problems of squared hinges of several rows of signs (k, n), see `solve_each`: `w` (k,
+// d) and `beta` (k, n), signed dual variables.
 inline void solve_squared_hinges(Matrix<const double> X, Array<const double> norms,
                                  Array<const double> caps, Matrix<const double> y, double tol,
                                  Matrix<double> w, Matrix<double> beta, Matrix<double> found) {
   expects_sizes(X.rows, "norms", norms, "caps", caps);
   expects_shape(y.rows, X.rows, "y", y, "beta", beta);
   expects_shape(y.rows, X.columns, "w", w);
-  expects_shape(y.rows, 3, "found", found);
   SquaredHinges solver(X, norms, caps);
-  for (int64_t c = 0; c < y.rows; ++c) {
-    const auto [primal, gap, steps] =
-        solver.solve(y.row(c).data, tol, w.row(c).data, beta.row(c).data);
-    found(c, 0) = primal;
-    found(c, 1) = gap;
-    found(c, 2) = static_cast<double>(steps);
-  }
+  solve_each(solver, y, tol, w, beta, found);
 }
 
 }  // namespace skscreen::svm

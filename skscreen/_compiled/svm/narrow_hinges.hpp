@@ -181,9 +181,8 @@ class NarrowHinges {
   }
 };
 
-// Solve the problems of several rows of signs (k, N), N = n or 2 n of samples that stand twice.
-// `w` (k, d) and `alpha` (k, N) become weights and dual variables, and rows of `found` primal
-// value, gap and steps.
+// Solve the problems of several rows of signs (k, N), N = n or 2 n of samples that stand twice, see
+// `solve_each`: `w` (k, d) and `alpha` (k, N).
 inline void solve_hinges(Matrix<const double> X, Array<const double> norms,
                          Array<const double> thresholds, Array<const double> caps,
                          Matrix<const double> signs, double tol, Matrix<double> w,
@@ -194,15 +193,8 @@ inline void solve_hinges(Matrix<const double> X, Array<const double> norms,
   expects_sizes(N, "caps", caps);
   expects_shape(signs.rows, N, "signs", signs, "alpha", alpha);
   expects_shape(signs.rows, X.columns, "w", w);
-  expects_shape(signs.rows, 3, "found", found);
   NarrowHinges solver(X, norms, thresholds, caps);
-  for (int64_t p = 0; p < signs.rows; ++p) {
-    const auto [primal, gap, steps] =
-        solver.solve(signs.row(p).data, tol, w.row(p).data, alpha.row(p).data);
-    found(p, 0) = primal;
-    found(p, 1) = gap;
-    found(p, 2) = static_cast<double>(steps);
-  }
+  solve_each(solver, signs, tol, w, alpha, found);
 }
 
 }  // namespace skscreen::svm

@@ -169,38 +169,17 @@ def screen_samples(
     >>> bool((model.predict(X) == whole.predict(X)).all())
     True
     """
+    if C is None:
+        return screened_at_nu(reference, X, y, sample_weight, nu)
+    known = as_known(reference, num_samples(X))
     given = {
         "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "loss": loss,
         "intercept_scaling": intercept_scaling, "class_weight": class_weight,
         "intercept": intercept, "multi_class": multi_class,
     }  # fmt: skip
-    if C is None:
-        if not isinstance(reference, ScreenedOneClassSVM | ScreenedNuSVC | ScreenedNuSVR):
-            raise ValueError(
-                "C must be given, unless reference is a ScreenedOneClassSVM, ScreenedNuSVC or "
-                "ScreenedNuSVR, whose problems are those of a nu."
-            )
-        check_is_fitted(reference)
-        return screened_at_nu(reference, X, y, sample_weight, nu)
-    known = as_known(reference, num_samples(X))
     settings = {name: value for name, value in given.items() if value is not None}
     settings = {**_of_reference(reference), **settings}
-    mode = settings.pop("intercept", None)
-    if mode is None and isinstance(reference, BaseEstimator):
-        raise ValueError(
-            f"intercept must be named for a reference of type {type(reference).__name__}: 'free' "
-            "if it does not penalise the intercept, as PragamSVC, 'penalised' if it does, 'none'."
-        )
-    if mode is None or "kernel" not in settings:
-        raise ValueError(
-            "kernel and intercept must be named where reference is no estimator; for SVC: "
-            "screen_samples(X, y, C, reference=alpha, kernel='rbf', gamma=..., intercept='free')."
-        )
-    model = ScreenedSVC(
-        C=float(C), fit_intercept=mode != "none", cache_size=cache_size, indefinite="error",
-        intercept="free" if mode == "free" else "penalised", random_state=0, **settings,
-    )  # fmt: skip
-    model._validate_params()
+    model = _posed(float(C), reference, settings, cache_size)
     X, labels = validated(model, X, y)
     if kernel is None or model.kernel != "precomputed":
         _check_features(reference, model)
@@ -225,11 +204,39 @@ def screened_at_nu(
     reference: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, nu: float | None
 ) -> NuScreening:
     """Return what a fitted machine proves about the problem at a nu."""
+    if not isinstance(reference, ScreenedOneClassSVM | ScreenedNuSVC | ScreenedNuSVR):
+        raise ValueError(
+            "C must be given, unless reference is a ScreenedOneClassSVM, ScreenedNuSVC or "
+            "ScreenedNuSVR, whose problems are those of a nu."
+        )
+    check_is_fitted(reference)
     nu = float(reference.nu if nu is None else nu)
     if isinstance(reference, ScreenedOneClassSVM):
         return one_class.screened_at(reference, nu, X, sample_weight)
     module = svc if isinstance(reference, ScreenedNuSVC) else svr
     return module.screened_at(reference, nu, X, y, sample_weight)
+
+
+def _posed(C: float, reference: Any, settings: dict, cache_size: float) -> ScreenedSVC:
+    """Return an estimator with the parameters of the problem that is to be solved."""
+    mode = settings.get("intercept")
+    if mode is None and isinstance(reference, BaseEstimator):
+        raise ValueError(
+            f"intercept must be named for a reference of type {type(reference).__name__}: 'free' "
+            "if it does not penalise the intercept, as PragamSVC, 'penalised' if it does, 'none'."
+        )
+    if mode is None or "kernel" not in settings:
+        raise ValueError(
+            "kernel and intercept must be named where reference is no estimator; for SVC: "
+            "screen_samples(X, y, C, reference=alpha, kernel='rbf', gamma=..., intercept='free')."
+        )
+    intercept = "free" if mode == "free" else "penalised"
+    model = ScreenedSVC(
+        **{**settings, "intercept": intercept}, C=C, fit_intercept=mode != "none",
+        cache_size=cache_size, indefinite="error", random_state=0,
+    )  # fmt: skip
+    model._validate_params()
+    return model
 
 
 def _of_reference(reference) -> dict:
