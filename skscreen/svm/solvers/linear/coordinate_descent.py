@@ -64,11 +64,11 @@ def coordinate_descent(
     """
     # A short step of b, next to which the sweeps converge.
     state.begin(3.0)
-    samples, rows = state.samples, state.samples.short_rows
+    samples, rows = state.step.samples, state.step.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
     costs, rest = samples.row_lengths + _ENTRIES_PER_VISIT, np.array([np.inf, -np.inf])
-    known = state.low, state.target, state.high, state.shifts
+    known = state.low, state.step.target, state.high, state.shifts
     terms = np.column_stack([*known, np.empty(samples.n), costs])
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], 4.0 * whole
@@ -82,7 +82,7 @@ def coordinate_descent(
         decides = screening and state.dual > 0.0
         if decides and state.screen() and not np.array_equal(before, state.beta):
             state.evaluate()
-        slopes = state.shifts * state.beta - state.slopes
+        slopes = state.shifts * state.beta - state.step.slopes
         active = np.empty(samples.n, np.int64)
         bounds = state.low, state.high
         n_active = loops.active_samples(slopes, *bounds, state.beta, state.codes, rest, active)
@@ -92,8 +92,8 @@ def coordinate_descent(
         )
         if on_faces:
             pause = max(2.0 * whole, 0.25 * on_faces)
-        u = samples.combine(state.beta) if on_faces else state.u.copy()
-        terms[:, 1], (value, terms[:, 4]) = state.target, _intercept_feature(state)
+        u = samples.combine(state.beta) if on_faces else state.step.u.copy()
+        terms[:, 1], (value, terms[:, 4]) = state.step.target, _intercept_feature(state)
         n_epochs, work, exhausted = loops.epochs(
             rows, samples.bias, value, terms, state.beta, u, active, rest, factor, random, pause,
             max_iter - state.n_iter, trust * tol * state.primal, settled,
@@ -129,10 +129,10 @@ def _move_on_face(
     """Move the free samples together if hardly any others are active; return the work done."""
     n_free = np.count_nonzero(state.inside())
     # With shifts and small C sweeps converge fast: a move takes about 20 products with the free.
-    if state.problem.smooth and left < 20.0 * n_free / state.samples.n:
+    if state.problem.smooth and left < 20.0 * n_free / state.step.samples.n:
         return 0.0
     # With more free samples than features, and without shifts, the optimum on a face is not unique.
-    is_point = n_free <= state.samples.n_features or state.problem.smooth
+    is_point = n_free <= state.step.samples.n_features or state.problem.smooth
     if not is_point and left > 300.0:
         return faces.slide(0.5 * done)
     if n_active > 1.5 * n_free or not is_point:
@@ -142,7 +142,7 @@ def _move_on_face(
 
 def _rounding(state: SampleState) -> float:
     """Return what rounding errors of the scores may add to the gap."""
-    lengths = 1.0 + state.samples.norms * np.linalg.norm(state.u)
+    lengths = 1.0 + state.step.samples.norms * np.linalg.norm(state.step.u)
     # Without a bound the slope of the loss is about beta_i.
     steepness = np.abs(state.beta) if state.problem.smooth else state.problem.width
     return float(EPS * (steepness @ lengths))
@@ -150,7 +150,7 @@ def _rounding(state: SampleState) -> float:
 
 def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     """Return the value of the feature that carries b in sweeps, both penalties, and 1 / |x_i|^2."""
-    samples, square = state.samples, state.samples.bias**2
+    samples, square = state.step.samples, state.step.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[state.inside()]
     # Smaller squares have no reciprocal.

@@ -31,12 +31,12 @@ class FaceSteps:
         self._state, self._costs = state, costs
         # Conjugate gradients end if a step gains less than this share of the total gain.
         self._least = 1e-2
-        self._diagonal = np.maximum(state.samples.norms**2 + state.shifts, 1e-300)
+        self._diagonal = np.maximum(state.step.samples.norms**2 + state.shifts, 1e-300)
 
     def move(self, most: int) -> float:
         """Move beta, in at most `most` steps; returns the work. The certificate stays."""
-        state, samples = self._state, self._state.samples
-        slopes = state.problem.gradient(state.beta, state.slopes)
+        state, samples = self._state, self._state.step.samples
+        slopes = state.problem.gradient(state.beta, state.step.slopes)
         nearest = np.clip(state.beta + slopes / self._diagonal, state.low, state.high)
         inside = (nearest > state.low) & (nearest < state.high) & (state.codes == UNDECIDED)
         E = np.flatnonzero(inside)
@@ -57,14 +57,19 @@ class FaceSteps:
 
     def slide(self, most: float) -> float:
         """Move along directions that leave all scores as they are, to bounds; returns the work."""
-        state, samples, work = self._state, self._state.samples, 0.0
+        state, samples, work = self._state, self._state.step.samples, 0.0
         E, d = np.flatnonzero(state.inside()), samples.n_features
         if _work(E.size, d) > most:
             return 0.0
         Z = samples.scaled_rows(E, np.ones(E.size))
         Z = Z.toarray() if samples.is_sparse else Z
         while E.size > d and work < most:
-            beta, low, high, slope = state.beta[E], state.low[E], state.high[E], state.slopes[E]
+            beta, low, high, slope = (
+                state.beta[E],
+                state.low[E],
+                state.high[E],
+                state.step.slopes[E],
+            )
             step = slope - Z @ np.linalg.lstsq(Z, slope, rcond=None)[0]
             gain, curvature = float(step @ slope), float(np.sum((step @ Z) ** 2))
             work += _work(E.size, d)

@@ -80,13 +80,13 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
 
 def _from_dual(state: SampleState) -> np.ndarray:
     """Evaluate the best multiple of the weights (d,) of the dual variables; return it."""
-    w, centre = state.best_multiple(), state.centre
+    w, centre = state.best_multiple(), state.step.centre
     if not w.any():
         # The point where a solve from nothing starts, as it stands.
         return w
     state.evaluate(w)
-    if state.centre != centre:
-        w[-1] += (centre - state.centre) / state.samples.bias
+    if state.step.centre != centre:
+        w[-1] += (centre - state.step.centre) / state.step.samples.bias
     return w
 
 
@@ -102,7 +102,7 @@ class _Zones:
         # The inverse of what is smaller overflows, times rows.
         self._unit = max(size, 1.0 / LARGEST)
         self.width = self._unit * min(max(50.0 * state.relative_gap, 1e-3), 1.0)
-        curvature = float(np.mean(state.problem.width * state.samples.norms**2))
+        curvature = float(np.mean(state.problem.width * state.step.samples.norms**2))
         self._widest = max(0.1 * self._unit, 1e-3 * curvature)
         self._polishing = False
 
@@ -124,21 +124,23 @@ class _Undecided:
     """The problem of some samples, given those at their bounds."""
 
     def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
-        self.index, self.w, self.centre = index, w.copy(), state.centre
-        whole = index.size == state.samples.n
-        self.samples: LinearSamples = state.samples if whole else state.samples.restrict(index)
+        self.index, self.w, self.centre = index, w.copy(), state.step.centre
+        whole = index.size == state.step.samples.n
+        self.samples: LinearSamples = (
+            state.step.samples if whole else state.step.samples.restrict(index)
+        )
         self.problem: Dual = state.problem if whole else state.problem.take(index)
         self._full = np.where(state.codes == LINEAR, state.problem.ends, 0.0)
-        self._given = state.samples.combine(self._full)
+        self._given = state.step.samples.combine(self._full)
         self._hessian = Hessian(self.samples, self.problem.sizes)
         self.beta, self.slackness = state.beta[index], np.inf
 
     def recentre(self, state: SampleState) -> None:
         """Measure a free intercept from the centre of its present proximal step."""
-        if state.centre != self.centre:
-            self.w[-1] += (self.centre - state.centre) / self.samples.bias
-        self.centre, self._target = state.centre, state.target[self.index]
-        self._gain = float(self._full @ state.target)
+        if state.step.centre != self.centre:
+            self.w[-1] += (self.centre - state.step.centre) / self.samples.bias
+        self.centre, self._target = state.step.centre, state.step.target[self.index]
+        self._gain = float(self._full @ state.step.target)
 
     def minimise(self, width: float, tol: float, most: int) -> tuple[int, bool]:
         """Solve the problem, for hinges with zones; returns steps and whether it is solved."""

@@ -92,19 +92,19 @@ def begins_with_newton(samples: LinearSamples, dual: Dual) -> bool:
 def _is_faster_from_nothing(state: SampleState) -> bool:
     # Losses with shifts take more epochs, of which all samples have a part.
     n_epochs = 100.0 if state.problem.smooth else 40.0
-    return _newton_work(state) < n_epochs * epoch_work(state.samples)
+    return _newton_work(state) < n_epochs * epoch_work(state.step.samples)
 
 
 def _is_blurred(state: SampleState) -> bool:
     """Whether rounding errors of weights, as sums of rows up to bounds, may hide scores of 1."""
     sizes = np.abs(state.beta) if state.problem.smooth else state.problem.width
-    lengths = state.samples.norms
+    lengths = state.step.samples.norms
     return EPS * float(sizes @ lengths) * float(lengths.max(initial=0.0)) > 1.0
 
 
 def _newton_work(state: SampleState) -> float:
     """Return the estimated work of Newton's method from a state, see `epoch_work`."""
-    samples, smooth = state.samples, state.problem.smooth
+    samples, smooth = state.step.samples, state.problem.smooth
     n, d, width = state.undecided().size, samples.n_features, float(samples.row_lengths.mean())
     n_inside = samples.n if smooth else samples.n // 4
     if state.beta.any():

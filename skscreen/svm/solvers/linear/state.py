@@ -5,7 +5,7 @@ one by one, or by weights of features, do not keep. These see a proximal point s
 (Rockafellar 1976), the problem with the penalty (b - b_k)^2 / (2 B^2): b is b_k plus the weight
 times the value B of a feature that all samples share, and targets are target_i - b_k. At its
 optimum b = b_k + B^2 sum beta_i is the next b_k. As B is three times the length of a
-sample, one to five steps suffice. The state takes one whenever the last has been solved better than
+sample, one to five steps suffice. The next one begins whenever the last has been solved better than
 the problem itself. Certificates are always those of the problem itself.
 
 A prescribed sum T, sum beta_i = T, adds b T to the primal, which is linear in b: next to the
@@ -17,6 +17,7 @@ R. T. Rockafellar (1976), Augmented Lagrangians and applications of the proximal
 convex programming, Math. Oper. Res. 1.
 """
 
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
@@ -48,17 +49,61 @@ class WeightedPoint(NamedTuple):
     apart: float
 
 
+@dataclass
+class ProximalStep:
+    """What solvers see: rows with a feature that carries a free intercept, and its centre.
+
+    Without one it is the problem itself. `u` (d,) are the weights of the dual variables, and
+    `slopes` (n,) those at the weights of the last evaluation.
+    """
+
+    samples: LinearSamples
+    problem: Dual
+    centre: float = 0.0
+    u: np.ndarray = field(default_factory=lambda: np.empty(0))
+    slopes: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def target(self) -> np.ndarray:
+        """Targets of the step."""
+        return self.problem.target - self.centre
+
+    def see(self, beta: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        """Take up dual variables, and weights (d,) if not those of them; return scores without b."""
+        # Where columns are of very different size sum_i beta_i x_i has lost all of its digits.
+        self.u = self.samples.combine(beta)
+        w = self.u if w is None else w
+        if not self.problem.free:
+            f = self.samples.margins(w)
+            self.slopes = self.problem.target - f
+        else:
+            f = self.samples.margins(np.append(w[:-1], 0.0))
+            self.slopes = self.target - f - w[-1] * self.samples.bias
+        return f
+
+    def gap_at(self, beta: np.ndarray, w: np.ndarray) -> float:
+        """Return the gap of the step at the last evaluation."""
+        gap, _ = self.problem.gap_of_slopes(beta, self.slopes)
+        return gap + 0.5 * float(np.sum((w - self.u) ** 2))
+
+    def go_on(self, w: np.ndarray) -> None:
+        """Make the intercept of weights (d,) the centre of the next step."""
+        move = w[-1] * self.samples.bias
+        move -= float(self.problem.sums[0]) * self.samples.bias**2
+        self.centre += move
+        self.slopes -= move
+
+
 class SampleState:
     """Dual variables in the box, from `start` (n,) or 0, with the full problem's certificate.
 
-    `codes` (n,) are those of `fixed` and those decided here; `u` and `slopes` belong to the
-    proximal step at the last `evaluate`; primal, dual, gap to the problem itself, `best` to the
-    least gap.
+    `codes` (n,) are those of `fixed` and those decided here. Primal, dual and gap are those of the
+    problem itself at the last `evaluate`, `best` those of the least gap; what solvers see is `step`.
     """
 
     def __init__(self, samples: LinearSamples, problem: Dual, start=None, fixed=None):
         self._own, self._norms = samples, samples.norms
-        self.samples, self.problem, self.centre = samples, problem, 0.0
+        self.problem, self.step = problem, ProximalStep(samples, problem)
         self.low, self.high, self.shifts = problem.low, problem.high, problem.all_shifts
         self.total = float(problem.sums[0])
         self.beta = np.zeros(samples.n) if start is None else np.clip(start, self.low, self.high)
@@ -76,11 +121,6 @@ class SampleState:
         self.best = WeightedPoint(self.beta, np.empty(0), np.empty(0), 0.0, nothing, 0.0)
         self.begin(1.0)
 
-    @property
-    def target(self) -> np.ndarray:
-        """Targets of the proximal step."""
-        return self.problem.target - self.centre
-
     def apply_codes(self) -> None:
         """Move decided samples to their end of the box."""
         self.beta = self.problem.moved(self.beta, self.codes)
@@ -94,36 +134,30 @@ class SampleState:
         return (self.codes == UNDECIDED) & (self.beta > self.low) & (self.beta < self.high)
 
     def evaluate(self, w: np.ndarray | None = None) -> float:
-        """Compute scores and certificate of `beta`, at weights w (d,); returns the gap."""
-        # Where columns are of very different size sum_i beta_i x_i has lost all of its digits.
-        samples = self.samples
-        self.u = samples.combine(self.beta)
-        w = self.u if w is None else w
+        """Compute scores and certificate of `beta`, at weights w (d,); returns the gap.
+
+        The next proximal step begins where this one has been solved well enough.
+        """
+        step, beta = self.step, self.beta.copy()
+        f = step.see(beta, w)
+        w = step.u if w is None else w
         if not self.problem.free:
-            f = samples.margins(w)
-            self.slopes = self.problem.target - f
-            self._see(self._point(self.beta.copy(), f, w, self.u))
-        else:
-            self._evaluate_free(w)
+            self._see(self._point(beta, f, w, step.u))
+            return self.relative_gap
+        self._see(self._balanced(beta, f, w))
+        if step.gap_at(self.beta, w) <= 0.3 * self.gap:
+            step.go_on(w)
         return self.relative_gap
 
-    def _evaluate_free(self, weights: np.ndarray) -> None:
-        """Evaluate proximal step and problem, with the best b; leave a solved step."""
-        samples, w = self.samples, weights[:-1]
-        f, move = samples.margins(np.append(w, 0.0)), weights[-1] * samples.bias
-        self.slopes = self.target - f - move
-        gap, _ = self.problem.gap_of_slopes(self.beta, self.slopes)
-        gap += 0.5 * float(np.sum((weights - self.u) ** 2))
-        beta, own = self.beta.copy(), w if weights is self.u else self.u[:-1]
+    def _balanced(self, beta: np.ndarray, f: np.ndarray, weights: np.ndarray) -> WeightedPoint:
+        """Return the point of the problem itself, with the prescribed sum and the best b."""
+        u, w = self.step.u, weights[:-1]
+        own = w if weights is u else u[:-1]
         if abs(float(beta.sum()) - self.total) > _ROUNDED * EPS * float(np.abs(beta).sum()):
             beta = self.problem.balanced(beta)
-            own = self.u[:-1] + samples.combine(beta - self.beta)[:-1]
+            own = u[:-1] + self.step.samples.combine(beta - self.beta)[:-1]
         self.problem.check_length(float(own @ own), beta, self._norms)
-        self._see(self._point(beta, f, w, own))
-        if gap <= 0.3 * self.gap:
-            move -= self.total * samples.bias**2
-            self.centre += move
-            self.slopes -= move
+        return self._point(beta, f, w, own)
 
     def _point(self, beta, f, w, own: np.ndarray, view: View | None = None) -> WeightedPoint:
         """Return a point with its certificate; `own` (d,) are the weights of beta."""
@@ -171,19 +205,19 @@ class SampleState:
         """Evaluate the best point in a new proximal step; B is `length` times a sample."""
         if self.problem.free:
             size = float(np.sqrt(np.mean(self._norms**2)))
-            self.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
-        self.beta, self.centre = self.best.beta.copy(), self.best.b
-        self.centre -= self.total * self.samples.bias**2
+            self.step.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
+        self.beta, step = self.best.beta.copy(), self.step
+        step.centre = self.best.b - self.total * step.samples.bias**2
         self.evaluate()
 
     def best_multiple(self) -> np.ndarray:
         """Return the multiple of the last weights (d,) with the least objective."""
         # Dual variables for another C are scaled with the box, but weights change far less.
-        last, w = self._last, self.u.copy()
+        last, step, w = self._last, self.step, self.step.u.copy()
         factor, b = best_multiple(self.problem, float(last.w @ last.w), last.f)
         w *= factor
         if self.problem.free:
-            w[-1] = (b - self.centre) / self.samples.bias
+            w[-1] = (b - step.centre) / step.samples.bias
         return w
 
     def screen(self) -> int:
