@@ -139,6 +139,20 @@ def test_hulls_that_meet_end_with_advice():
         ScreenedNuSVC(nu=0.3).fit(np.ones((6, 13)), [0, 0, 0, 1, 1, 1])
 
 
+def test_hulls_of_many_samples_that_meet_end_with_advice():
+    rng = np.random.default_rng(0)
+    both, own = rng.normal(size=(400, 4)), rng.normal(size=(1400, 4))
+    y = np.repeat([0, 1, 0, 1], [400, 400, 700, 700])
+    X = np.concatenate([both, both, own + 4.0 * (2 * y[800:, None] - 1)])
+    # With up to 400 dual variables of each class at their bounds on rows of both w = 0.
+    with pytest.raises(ValueError, match=r"^nu=0\.35 "):
+        ScreenedNuSVC(nu=0.35).fit(X, y)
+    assert ScreenedNuSVC(nu=0.75).fit(X, y).dual_gap_ <= 1e-6
+    # A polynomial of few features, of labels that are noise.
+    with pytest.raises(ValueError, match=r"^nu=0\.3 "):
+        ScreenedNuSVC(nu=0.3, kernel="poly").fit(X, rng.permutation(y))
+
+
 def test_a_nu_below_the_error_rate_is_solved_or_warned_of():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 4))

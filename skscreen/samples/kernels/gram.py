@@ -191,7 +191,7 @@ class Gram:
         if self.whole is not None:
             left, right = (np.zeros(I.size), np.zeros(J.size)) if own is None else own
             loops.copy_block(self.whole, I, J, left, right, factor, out)
-        elif own is None and factor == 1.0 and out.dtype == np.float32:
+        elif own is None and factor == 1.0 and (out.dtype == np.float32 or self.kernel.is_power):
             self.blocks.block(I, J, out)
         else:
             K = self.compute(I, J)
@@ -254,7 +254,9 @@ class Gram:
         products = EPS * (self.X.shape[1] + 4.0)
         if kernel.name == "rbf":
             return 4.0 * products + self.exponent_error
-        products *= kernel.degree + 1.0 if kernel.name == "poly" else 1.0
+        if kernel.name == "poly":
+            # Or of rows of length 1, which are multiplied by their lengths.
+            products = (kernel.degree + 1.0) * (products + EPS)
         if kernel.is_definite:
             return products
         # A negative `coef0` cancels digits, and a sigmoid has values smaller than its argument.

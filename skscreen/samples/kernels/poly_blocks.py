@@ -112,8 +112,11 @@ class PolyBlocks:
         return out * size * sizes, relative * float(np.abs(weights).sum()) * sizes
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
-        """Write K between samples to the first columns of `out`, a float32 array."""
-        self._write(I, J, False, out)
+        """Write K between samples to the first columns of `out`, in its precision."""
+        double = out.dtype == np.float64
+        self._write(I, J, double, out)
+        if double:
+            return
         far_I, far_J = self.A.kinds(I)[1], self.B.kinds(J)[1]
         for rows, columns in ((far_I, np.arange(J.size)), (np.arange(I.size), far_J)):
             if rows.size and columns.size:

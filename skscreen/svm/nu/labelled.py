@@ -25,7 +25,7 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
-from skscreen.svm.nu.samples import NuSamples, limit_of, near_zero
+from skscreen.svm.nu.samples import NuSamples, common_weight, limit_of, near_zero
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.training_data import own_unless_made
@@ -73,6 +73,8 @@ class NuProblems:
         self._part = taken(X, division.labels.rows, kernel)
         self._solvers: dict[int, NuSolver] = {}
         self._sets: dict[int | None, NuSamples] = {}
+        # Of problems with classes the weight on rows that both have, see `common_weight`.
+        self._common: dict[int, float] = {}
 
     def _check_nu(self, nu: float) -> None:
         """Refuse a nu for which there are no dual variables."""
@@ -173,12 +175,26 @@ class NuProblems:
             solver = self.solver(problem)
             # Of equal targets w = 0 is the solution, whatever the sums are.
             constant = self.twice and not solver.dual.target.any()
+            self._check_common(problem, solver, nu)
             found = solver.without_weights(nu) if constant else solver.solve(nu, tol)
         except VanishedError:
             raise vanished(_HULLS_MEET, nu) from None
         except IndefiniteError:
             return self._by_libsvm(problem, nu)
         return self._of_regression(found) if self.twice else self._of_classes(problem, found)
+
+    def _check_common(self, problem: int, solver: NuSolver, nu: float) -> None:
+        """Refuse classes that share so many rows that w = 0; steps get there slowly."""
+        kernel = self.data.kernel
+        if self.twice or solver.few is not None or kernel.name == "precomputed":
+            return
+        if problem not in self._common:
+            division = self.division
+            X = of_rows(self._part, division.rows(problem), False)
+            weights, y = self._weights(problem), division.signs(problem)
+            self._common[problem] = common_weight(X, y, weights)
+        if self._common[problem] >= nu * solver.dual.sums[0]:
+            raise VanishedError
 
     def _of_classes(self, problem: int, found: NuSolution) -> NuFit:
         """Return a solution as that of the C-SVC which it is."""

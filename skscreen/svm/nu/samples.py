@@ -80,6 +80,22 @@ class NuSamples:
         return KernelSamples(Places.twice(gram) if known.fit.regression else gram)
 
 
+def common_weight(X: Matrix, y: np.ndarray, weights: np.ndarray) -> float:
+    """Return how much weight of each class is on rows that the other class has too.
+
+    With dual variables on such rows alone w = 0, whatever the kernel.
+    """
+    if sparse.issparse(X) or X.shape[0] == 0:
+        return 0.0
+    # Equal rows are next to each other in the order of any sum of their entries.
+    order = np.argsort(np.einsum("ij,j->i", X, np.random.default_rng(0).normal(size=X.shape[1])))
+    rows = X[order]
+    starts = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
+    group, signed = np.cumsum(starts) - 1, (weights * y)[order]
+    of_class = [np.bincount(group, np.maximum(part, 0.0)) for part in (signed, -signed)]
+    return float(np.minimum(*of_class).sum())
+
+
 def known_duals(model: BaseEstimator, data: TrainingSet) -> np.ndarray:
     """Return the dual variables with signs (n_rows, n_samples) that a fit of these samples has."""
     X, support = data.X, model.support_

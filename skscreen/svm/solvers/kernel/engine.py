@@ -81,8 +81,10 @@ class Engine:
     whole: bool = False
     own: np.ndarray = field(default_factory=lambda: np.empty(0))
     unit: float = 1.0
-    # Whether matrices of working sets are in double precision.
+    # Whether matrices of working sets are in double precision; whether scores are, too, as w is
+    # shorter than errors of single precision.
     double: bool = False
+    short: bool = False
     # The matrix of a working set, and the samples that it is of.
     memory: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
     known: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -101,7 +103,8 @@ class Engine:
         """Return what beta at I adds to scores of J, less what it did `before`; error bounds."""
         change = beta if before is None else beta - before
         used = np.flatnonzero(change)
-        values, errors = self.values.dot(I[used], change[used], J, double or self.whole)
+        double = double or self.whole or self.short
+        values, errors = self.values.dot(I[used], change[used], J, double)
         if self.square_bias:
             # The sum of changes that are rounded would be wrong next to a large bias.
             terms = beta[used] if before is None else np.append(beta[used], -before[used])
@@ -130,13 +133,11 @@ class Engine:
             if certified:
                 view, parts = self.certificate_of(dual, point)
             else:
+                may_vanish = dual.sums.any() and not dual.target.any()
+                vanished = may_vanish and self._has_vanished(index, dual, point)
                 view = dual.view(point.beta, point.f)
-                if index.size == self.diagonal.size and dual.sums.any():
-                    square = float(point.beta @ point.f)
-                    dual.check_length(square, point.beta, np.sqrt(self.diagonal))
-                    if square <= float(np.abs(point.beta) @ point.errors) and not self.whole:
-                        # Single precision has nothing left of a short vector.
-                        break
+                if vanished:
+                    break
             if index.size == self.diagonal.size:
                 self.progress.append((self.n_steps, perf_counter(), view.primal, view.gap))
             if view.gap <= tol * abs(view.primal) or self.n_steps >= self.max_steps:
@@ -167,6 +168,28 @@ class Engine:
         """Have matrices in double precision from now on."""
         self.double = True
         self.memory, self.known = np.empty(0), np.empty(0, np.int64)
+
+    def _has_vanished(self, index: np.ndarray, dual: Dual, point: Point) -> bool:
+        """Refuse w = 0 of all samples; return whether w is shorter than its rounding errors.
+
+        Where it is shorter than those of single precision it is known in double precision then.
+        """
+        square, is_all = float(point.beta @ point.f), index.size == self.diagonal.size
+        if is_all:
+            dual.check_length(square, point.beta, np.sqrt(self.diagonal))
+        if self.whole or square > float(np.abs(point.beta) @ point.errors):
+            return False
+        if self.short or not is_all:
+            return True
+        self._measure_again(index, point)
+        return False
+
+    def _measure_again(self, index: np.ndarray, point: Point) -> None:
+        """Have scores, and all that follow, in double precision."""
+        self.short, self.least = True, 300
+        self._to_double()
+        point.f[:], point.errors[:] = self.scores(index, point.beta, index)
+        point.exact[:] = True
 
     def _near(self, dual: Dual, point: Point, view: View, parts: np.ndarray | None) -> np.ndarray:
         """Return U: free samples, and violators and the next to the margin, or what has `parts`."""
