@@ -36,6 +36,7 @@ from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face
 from skscreen.svm.crammer_singer.newton import Pair, proximal_step
+from skscreen.svm.solvers.stalls import Stalls
 
 certify_classes = compiled.certify_classes
 """((rows, bias, K, own (n,), c (n,), squares (n,), alpha, weights), order (n,)) -> loss, gap, m.
@@ -84,12 +85,12 @@ def solve_crammer_singer(
     squares = np.maximum(samples.norms**2, _SHORTEST / c)
     problem = samples.rows, samples.bias, n_classes, own, c, squares, variables, weights
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
-    n_iter, failures, highest, lowest, before, slow = 0, 0, -np.inf, np.inf, np.inf, 0
+    n_iter, highest, before, slow = 0, -np.inf, np.inf, 0
+    stalls, halvings = Stalls(_LOWER, each=True), Stalls(0.5)
     # Where rounding errors of weights, as sums of rows, make margins wrong by this much those of
     # Newton's method are better ones.
     is_blurred = EPS * float(c @ samples.norms) * float(samples.norms.max()) > 1e-3
     best: Pair | None = None
-    halved, since = np.inf, 0
     while True:
         order = np.empty(samples.n, np.int64)
         loss, gap, n_active = certify_classes(problem, order)
@@ -99,16 +100,14 @@ def solve_crammer_singer(
         certificate = Certificate(primal, dual, gap + 8.0 * EPS * primal)
         # The dual grows with every visit, but for rounding errors; it runs out of digits long
         # before the gap does, which is of first order.
-        better = dual > highest + 4.0 * EPS * primal or gap < _LOWER * lowest
-        failures = 0 if better else failures + 1
-        highest, lowest = max(dual, highest), min(gap, lowest)
+        failures = stalls.see(gap, dual > highest + 4.0 * EPS * primal)
+        highest = max(dual, highest)
         if is_blurred and (best is None or not certificate.gap >= best.certificate.gap):
             best = Pair(w.copy(), alpha.copy(), certificate)
         found = best or Pair(w, alpha, certificate)
-        since = since + 1 if found.certificate.gap > 0.5 * halved else 0
-        halved = halved if since else found.certificate.gap
+        crawls = halvings.see(found.certificate.gap) > 40 and is_blurred
         done = found.certificate.relative_gap <= tol or failures > _MOST_FAILURES
-        if done or n_iter >= max_iter or (is_blurred and since > 40):
+        if done or n_iter >= max_iter or crawls:
             return ClassSolution(found.w, found.alpha, found.certificate, n_iter)
         slow = slow + 1 if gap > _SLOW * before else 0
         if slow > (not newton):

@@ -124,14 +124,13 @@ class _Undecided:
     """The problem of some samples, given those at their bounds."""
 
     def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
+        samples: LinearSamples = state.step.samples
         self.index, self.w, self.centre = index, w.copy(), state.step.centre
-        whole = index.size == state.step.samples.n
-        self.samples: LinearSamples = (
-            state.step.samples if whole else state.step.samples.restrict(index)
-        )
+        whole = index.size == samples.n
+        self.samples = samples if whole else samples.restrict(index)
         self.problem: Dual = state.problem if whole else state.problem.take(index)
         self._full = np.where(state.codes == LINEAR, state.problem.ends, 0.0)
-        self._given = state.step.samples.combine(self._full)
+        self._given = samples.combine(self._full)
         self._hessian = Hessian(self.samples, self.problem.sizes)
         self.beta, self.slackness = state.beta[index], np.inf
 

@@ -69,7 +69,7 @@ class ProximalStep:
         return self.problem.target - self.centre
 
     def see(self, beta: np.ndarray, w: np.ndarray | None) -> np.ndarray:
-        """Take up dual variables, and weights (d,) if not those of them; return scores without b."""
+        """Take up dual variables, and weights (d,) or those of them; return scores without b."""
         # Where columns are of very different size sum_i beta_i x_i has lost all of its digits.
         self.u = self.samples.combine(beta)
         w = self.u if w is None else w
@@ -98,7 +98,7 @@ class SampleState:
     """Dual variables in the box, from `start` (n,) or 0, with the full problem's certificate.
 
     `codes` (n,) are those of `fixed` and those decided here. Primal, dual and gap are those of the
-    problem itself at the last `evaluate`, `best` those of the least gap; what solvers see is `step`.
+    problem itself at the last `evaluate`, `best` has the least gap; what solvers see is `step`.
     """
 
     def __init__(self, samples: LinearSamples, problem: Dual, start=None, fixed=None):
