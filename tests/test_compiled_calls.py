@@ -165,7 +165,6 @@ def loops_alone():
         pragam.pegasos_steps(flat_rows(rows), ONES, drawn, 0.1, 0, True, w, a)
     samples.rbf_values(X, X[:9].copy(), 0.5, np.empty((60, 9)))
     samples.differences(X, X[:9].copy(), -1.0, np.empty((60, 9)))
-    svm.pair_optimum(0.1, 1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, 1e-7)
     svm.pencil_radius((1.0, 0.5, 0.25, 0.0), 0.5)
     embedding.answer_loss(0, 0.1, np.ones(2), np.ones(2))
     triplets = np.array([[0, 1, 2], [2, 1, 0]], np.int32)

@@ -135,7 +135,6 @@ void bind(nb::module_& m) {
   bind_screening(m);
   m.attr("SMO_LANES") = SMO_LANES;
   m.attr("LARGEST_SET") = PairSolver<double>::LARGEST;
-  m.def("pair_optimum", &pair_optimum);
   bind_values<float>(m);
   bind_values<double>(m);
   bind_certificate(m);

@@ -54,7 +54,6 @@ def coordinate_descent(
     max_iter: int,
     *,
     screening: bool = True,
-    shrinking: bool = True,
     seed: int = 0,
     give_up: Callable[[float], bool] | None = None,
 ) -> bool:
@@ -75,7 +74,7 @@ def coordinate_descent(
     stalled, held, trust, left = 0, state.gap, 0.5, np.inf
     # Before the first evaluation samples rest from a quarter of the largest gradient on, until
     # hardly any others than those inside the box are active.
-    factor, settled = (0.25, 1.2) if shrinking else (np.inf, 0.0)
+    factor, settled = 0.25, 1.2
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.beta.copy()
         # At beta = 0 the ball is so large that it decides next to nothing.
