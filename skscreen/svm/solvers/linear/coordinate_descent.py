@@ -38,6 +38,7 @@ from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.state import SampleState
+from skscreen.svm.solvers.stalls import Stalls
 
 # Fixed cost of visiting a sample (random access), in units of reading one entry.
 _ENTRIES_PER_VISIT = 30
@@ -63,63 +64,91 @@ def coordinate_descent(
     """
     # A short step of b, next to which the sweeps converge.
     state.begin(3.0)
-    samples, rows = state.step.samples, state.step.samples.short_rows
-    random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
-    whole = epoch_work(samples)
-    costs, rest = samples.row_lengths + _ENTRIES_PER_VISIT, np.array([np.inf, -np.inf])
-    known = state.low, state.step.target, state.high, state.shifts
-    terms = np.column_stack([*known, np.empty(samples.n), costs])
-    faces = FaceSteps(state, costs)
-    history, pause = [(0.0, state.gap)], 4.0 * whole
-    stalled, held, trust, left = 0, state.gap, 0.5, np.inf
-    # Before the first evaluation samples rest from a quarter of the largest gradient on, until
-    # hardly any others than those inside the box are active.
-    factor, settled = 0.25, 1.2
+    whole, epochs = epoch_work(state.step.samples), _Epochs(state, seed)
+    faces = FaceSteps(state, epochs.costs)
+    history, pause, left = [(0.0, state.gap)], 4.0 * whole, np.inf
+    stalls = Stalls(0.9, gap=state.gap)
     while state.relative_gap > tol and state.n_iter < max_iter:
-        before = state.beta.copy()
-        # At beta = 0 the ball is so large that it decides next to nothing.
-        decides = screening and state.dual > 0.0
-        if decides and state.screen() and not np.array_equal(before, state.beta):
-            state.evaluate()
-        slopes = state.shifts * state.beta - state.step.slopes
-        active = np.empty(samples.n, np.int64)
-        bounds = state.low, state.high
-        n_active = loops.active_samples(slopes, *bounds, state.beta, state.codes, rest, active)
-        active = active[:n_active]
+        if screening:
+            _screen(state)
+        active, done = epochs.active(), history[-1][0]
         on_faces = _move_on_face(
-            faces, state, active.size, max_iter - state.n_iter, left / whole, history[-1][0]
+            faces, state, active.size, max_iter - state.n_iter, left / whole, done
         )
         if on_faces:
             pause = max(2.0 * whole, 0.25 * on_faces)
-        u = samples.combine(state.beta) if on_faces else state.step.u.copy()
-        terms[:, 1], (value, terms[:, 4]) = state.step.target, _intercept_feature(state)
-        n_epochs, work, exhausted = loops.epochs(
-            rows, samples.bias, value, terms, state.beta, u, active, rest, factor, random, pause,
-            max_iter - state.n_iter, trust * tol * state.primal, settled,
-        )  # fmt: skip
-        factor, settled = max(factor, 1.0), 0.0
-        state.n_iter += n_epochs
+        work = epochs.go_on(active, on_faces > 0.0, pause, max_iter - state.n_iter, tol)
         state.evaluate()
-        history.append((history[-1][0] + on_faces + work, min(state.gap, history[-1][1])))
+        history.append((done + on_faces + work, min(state.gap, history[-1][1])))
         left = _work_left(history, tol * state.primal)
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
         # Epochs gain next to nothing, above all those that end early, if only rounding errors are
         # left or if the problem is too badly conditioned for this method: 3,000 evaluations, or 30
         # where both are so.
-        if history[-1][1] > 0.9 * held:
-            hopeless = tol * state.primal < _rounding(state)
-            stalled += (10 if exhausted else 1) * (10 if hopeless else 1)
-            if stalled > 3000:
-                break
-        else:
-            stalled, held = 0, history[-1][1]
+        hopeless = tol * state.primal < _rounding(state)
+        weight = (10 if epochs.exhausted else 1) * (10 if hopeless else 1)
+        if stalls.see(history[-1][1], weight=weight) > 3000:
+            break
         pause = min(max(0.5 * left, whole), 0.5 * history[-1][0] + whole)
-        if exhausted:
-            # The epochs ended early: no active sample can gain, so all samples come back.
-            rest[:] = np.inf, -np.inf
-            trust *= 0.1
     return state.relative_gap <= tol
+
+
+def _screen(state: SampleState) -> None:
+    """Decide samples, and evaluate a state that this has changed."""
+    # At beta = 0 the ball is so large that it decides next to nothing.
+    if state.dual > 0.0:
+        before = state.beta.copy()
+        if state.screen() and not np.array_equal(before, state.beta):
+            state.evaluate()
+
+
+class _Epochs:
+    """Sweeps over active samples: which of them rest, and how small a gap they are to leave."""
+
+    def __init__(self, state: SampleState, seed: int):
+        self._state, samples = state, state.step.samples
+        self._random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
+        self.costs = samples.row_lengths + _ENTRIES_PER_VISIT
+        known = state.low, state.step.target, state.high, state.shifts
+        self._terms = np.column_stack([*known, np.empty(samples.n), self.costs])
+        # Slopes beyond which samples at a bound rest; whether the last epochs ended early, and the
+        # share of the tolerance that they were to leave.
+        self._rest = np.array([np.inf, -np.inf])
+        self.exhausted, self._trust = False, 0.5
+        # Before the first evaluation samples rest from a quarter of the largest gradient on, until
+        # hardly any others than those inside the box are active.
+        self._factor, self._settled = 0.25, 1.2
+
+    def active(self) -> np.ndarray:
+        """Return the samples that do not rest."""
+        state = self._state
+        if self.exhausted:
+            # The epochs ended early: no active sample can gain, so all samples come back.
+            self._rest[:] = np.inf, -np.inf
+            self._trust *= 0.1
+        slopes = state.shifts * state.beta - state.step.slopes
+        active, bounds = np.empty(state.beta.size, np.int64), (state.low, state.high)
+        known = state.beta, state.codes, self._rest
+        return active[: loops.active_samples(slopes, *bounds, *known, active)]
+
+    def go_on(self, active: np.ndarray, moved: bool, pause: float, most: int, tol: float) -> float:
+        """Sweep over active samples, in so much work and so many epochs at most; return the work.
+
+        If dual variables have `moved` since the evaluation their weights are summed up again.
+        """
+        state, terms = self._state, self._terms
+        samples = state.step.samples
+        u = samples.combine(state.beta) if moved else state.step.u.copy()
+        terms[:, 1], (value, terms[:, 4]) = state.step.target, _intercept_feature(state)
+        n_epochs, work, self.exhausted = loops.epochs(
+            samples.short_rows, samples.bias, value, terms, state.beta, u, active, self._rest,
+            self._factor, self._random, pause, most, self._trust * tol * state.primal,
+            self._settled,
+        )  # fmt: skip
+        self._factor, self._settled = max(self._factor, 1.0), 0.0
+        state.n_iter += n_epochs
+        return work
 
 
 def _move_on_face(
