@@ -6,6 +6,7 @@ follows a road looks at nothing but the road. Methods are those of sections "ker
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -47,6 +48,11 @@ FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 MANY_IN_PAIRS = 5000
 # Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix.
 MANY_A_CLASS = 48
+
+# Fixed work of visiting a sample (random access), in units of reading one entry of a row, about a
+# nanosecond; work of a multiplication in a product or factorisation of matrices; and the largest
+# number of equations of Newton's method, of 130 MB.
+ENTRIES_PER_VISIT, PER_MULTIPLY, LARGEST_SYSTEM = 30, 0.03, 4000
 
 # Multiplications of a system of the size of the weights up to which rows are solved in one call.
 NARROW = 1e7
@@ -389,3 +395,66 @@ def _otherwise(fit: Fit) -> Otherwise:
         return "shift"
     # A conditionally definite kernel is convex all the same.
     return "centre" if fit.free else "refuse"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the work of the two solvers of rows depends on, at some dual variables."""
+
+    n: int  # samples
+    n_undecided: int
+    n_features: int
+    entries: float  # of the rows of all samples
+    smooth: bool
+    n_inside: int = 0  # undecided samples strictly inside of their bounds
+    is_zero: bool = True  # no dual variable is used
+    is_start: bool = True  # dual variables are those for another C, if any
+    by_entries: bool = False  # outer products of rows are summed up entry by entry
+    # Of sparse rows pairs of entries of two samples in one column, a mean, see `LinearSamples`.
+    meetings: Callable[[], float] | None = None
+
+
+def epoch_work(rows: Rows) -> float:
+    """Return the work of a sweep over all samples, in units of reading one entry."""
+    return 2.0 * (rows.entries + ENTRIES_PER_VISIT * rows.n)
+
+
+def newton_work(rows: Rows) -> float:
+    """Return the estimated work of Newton's method from here, see `epoch_work`."""
+    smooth, d, width = rows.smooth, rows.n_features, rows.entries / rows.n
+    n_inside = rows.n if smooth else rows.n // 4
+    if not rows.is_zero:
+        n_inside = rows.n_inside * (1 if smooth else 2)
+        if not smooth and rows.is_start and n_inside < d:
+            # The solution for a small C, with hardly a margin of 1, says nothing of larger ones.
+            n_inside = max(n_inside, rows.n // 4)
+    n_inside = min(n_inside, rows.n_undecided)
+    side = min(n_inside, d)
+    if side > LARGEST_SYSTEM:
+        return math.inf
+    if rows.meetings is not None and side < d:
+        # Pairs of entries of two rows that meet in a column, which have to be found.
+        products = 4.0 * rows.meetings() * side
+    elif rows.by_entries and side == d:
+        products = 1.5 * 0.5 * width**2
+    else:
+        # Rows are copied to be multiplied.
+        products = PER_MULTIPLY * 0.5 * d * side + d
+    # Three passes over the rows, a factorisation, and what does not depend on the sizes.
+    step = 3.0 * (0.7 * width + 5.0) * rows.n_undecided + PER_MULTIPLY * side**3 / 3.0 + 1e5
+    # Typical numbers of steps, and how often all products are summed up. What sweeps have found
+    # does not save many steps, but the solution for another C does.
+    n_steps, n_sums = (8, 1) if smooth else (50, 100)
+    if not smooth and not rows.is_zero and rows.is_start:
+        n_steps, n_sums = 15, 30
+    if side < d:
+        # The matrix of a set of samples is of no use for the next set.
+        n_sums = max(n_sums, n_steps)
+    return n_steps * step + n_sums * n_inside * products
+
+
+def begins_with_newton(rows: Rows) -> bool:
+    """Whether "auto" goes from here by Newton's method, without a sweep."""
+    # Losses with shifts take more epochs, of which all samples have a part.
+    n_epochs = 100.0 if rows.smooth else 40.0
+    return newton_work(rows) < n_epochs * epoch_work(rows)

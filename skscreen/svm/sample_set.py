@@ -27,10 +27,11 @@ from skscreen.samples.rows import LinearSamples, compress, shifted
 from skscreen.svm.certificate import GivenTargets, Samples
 from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver, Solve
-from skscreen.svm.roads import Fit, Road, road
+from skscreen.svm.roads import Fit, Road, begins_with_newton, road
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
-from skscreen.svm.solvers.linear.solve import begins_with_newton, solve_linear
+from skscreen.svm.solvers.linear.solve import rows_at, solve_linear
+from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.uncertified import GuardedSolver, UncertifiedSolver
 
@@ -196,9 +197,10 @@ class SampleSet:
         """Return dual variables of classes against the rest and their steps."""
         samples, rows = self._linear_samples, self._sparse_rows
         rows = sparse.csr_array(samples.X) if rows is None else rows
+        few = begins_with_newton(rows_at(SampleState(samples, dual)))
         return start_together(
             rows, samples.bias, samples.norms, classes, dual.shifts, tol,
-            few=begins_with_newton(samples, dual), seed=self.settings.random_state,
+            few=few, seed=self.settings.random_state,
         )  # fmt: skip
 
     def prepare(self) -> None:

@@ -22,7 +22,7 @@ from skscreen import (
 )
 from skscreen.svm.nu.labelled import NuProblems
 from skscreen.svm.problem import build
-from skscreen.svm.roads import Fit, Road, road
+from skscreen.svm.roads import Fit, Road, Rows, begins_with_newton, newton_work, road
 
 # Two classes of 600 samples, and pairs of three or more.
 TWO = Fit("rbf", (300, 300), "hinge")
@@ -218,6 +218,43 @@ def test_only_what_decides_is_asked_for():
     road(TWO, None)
     road(replace(TWO, plan="grid"), None)
     road(replace(LINES, free=False), None)
+
+
+NARROW_ROWS = Rows(10_000, 10_000, 20, 2e5, smooth=True)
+TEXT = Rows(10_000, 10_000, 30_000, 8e5, smooth=True, meetings=lambda: 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "newton"),
+    [
+        (NARROW_ROWS, True),
+        (replace(NARROW_ROWS, smooth=False), False),
+        (replace(NARROW_ROWS, smooth=False, n_inside=100, is_zero=False), True),
+        (replace(NARROW_ROWS, n_features=2000, entries=2e7), True),
+        (replace(NARROW_ROWS, n_features=2000, entries=2e7, smooth=False), False),
+        (TEXT, False),
+        (replace(TEXT, n=300, n_undecided=300, entries=24_000.0), True),
+        (replace(TEXT, n_features=500, by_entries=True), True),
+    ],
+    ids=[
+        "narrow",
+        "hinges",
+        "hinges from another C",
+        "wide",
+        "wide, hinges",
+        "text",
+        "few texts",
+        "categories",
+    ],
+)
+def test_solvers_of_rows(rows, newton):
+    assert begins_with_newton(rows) == newton
+
+
+def test_systems_that_take_much_memory_are_not_solved():
+    assert np.isinf(newton_work(replace(NARROW_ROWS, n_features=4001, entries=4e7)))
+    # Decided samples have no part in them.
+    assert np.isfinite(newton_work(replace(TEXT, n_undecided=3000)))
 
 
 def drawn(n, n_classes=2):

@@ -35,18 +35,10 @@ import numpy as np
 
 from skscreen._compiled import svm as loops
 from skscreen.core.floats import EPS
-from skscreen.samples.rows import LinearSamples
+from skscreen.svm.roads import ENTRIES_PER_VISIT
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.stalls import Stalls
-
-# Fixed cost of visiting a sample (random access), in units of reading one entry.
-_ENTRIES_PER_VISIT = 30
-
-
-def epoch_work(samples: LinearSamples) -> float:
-    """Return the cost of an epoch over all samples, in units of reading one entry."""
-    return 2.0 * (float(samples.row_lengths.sum()) + _ENTRIES_PER_VISIT * samples.n)
 
 
 def coordinate_descent(
@@ -60,11 +52,13 @@ def coordinate_descent(
 ) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` epochs; returns whether.
 
-    After an evaluation `give_up` may end it: it gets the work left at this rate, see `epoch_work`.
+    After an evaluation `give_up` may end it: it gets the work left at this rate, in units of
+    `roads.epoch_work`.
     """
     # A short step of b, next to which the sweeps converge.
     state.begin(3.0)
-    whole, epochs = epoch_work(state.step.samples), _Epochs(state, seed)
+    epochs = _Epochs(state, seed)
+    whole = 2.0 * float(epochs.costs.sum())
     faces = FaceSteps(state, epochs.costs)
     history, pause, left = [(0.0, state.gap)], 4.0 * whole, np.inf
     stalls = Stalls(0.9, gap=state.gap)
@@ -109,7 +103,7 @@ class _Epochs:
     def __init__(self, state: SampleState, seed: int):
         self._state, samples = state, state.step.samples
         self._random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
-        self.costs = samples.row_lengths + _ENTRIES_PER_VISIT
+        self.costs = samples.row_lengths + ENTRIES_PER_VISIT
         known = state.low, state.step.target, state.high, state.shifts
         self._terms = np.column_stack([*known, np.empty(samples.n), self.costs])
         # Slopes beyond which samples at a bound rest; whether the last epochs ended early, and the

@@ -16,17 +16,14 @@ import numpy as np
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.dual import Dual
-from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
+from skscreen.svm.roads import Rows, begins_with_newton, newton_work
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.hessian import by_entries
 from skscreen.svm.solvers.linear.newton import newton
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order")
-
-# Work of one multiplication in a product or factorisation of matrices. The unit of all work is that
-# of reading one entry in coordinate descent, about a nanosecond.
-_PER_MULTIPLY = 0.03
 
 
 def solve_linear(
@@ -48,14 +45,14 @@ def solve_linear(
     """
     began = time.perf_counter()
     state = SampleState(samples, dual, start, fixed)
-    if solver == "auto" and _is_faster_from_nothing(state):
+    if solver == "auto" and begins_with_newton(rows_at(state)):
         solver = "second-order"
     method = solver
     descent: dict[str, Any] = {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left: _newton_work(state) < left,
+            give_up=lambda left: newton_work(rows_at(state)) < left,
         )  # fmt: skip
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
@@ -84,15 +81,21 @@ def solve_linear(
     return state.solution(tol, time.perf_counter() - began)
 
 
-def begins_with_newton(samples: LinearSamples, dual: Dual) -> bool:
-    """Whether "auto" starts with the second-order method."""
-    return _is_faster_from_nothing(SampleState(samples, dual))
-
-
-def _is_faster_from_nothing(state: SampleState) -> bool:
-    # Losses with shifts take more epochs, of which all samples have a part.
-    n_epochs = 100.0 if state.problem.smooth else 40.0
-    return _newton_work(state) < n_epochs * epoch_work(state.step.samples)
+def rows_at(state: SampleState) -> Rows:
+    """Return what the work of solvers depends on at a state."""
+    samples = state.step.samples
+    return Rows(
+        samples.n,
+        state.undecided().size,
+        samples.n_features,
+        float(samples.row_lengths.sum()),
+        state.problem.smooth,
+        n_inside=int(np.count_nonzero(state.inside())),
+        is_zero=not state.beta.any(),
+        is_start=state.n_iter == 0,
+        by_entries=by_entries(samples),
+        meetings=(lambda: samples.n_meetings() / samples.n_rows) if samples.is_sparse else None,
+    )
 
 
 def _is_blurred(state: SampleState) -> bool:
@@ -100,39 +103,3 @@ def _is_blurred(state: SampleState) -> bool:
     sizes = np.abs(state.beta) if state.problem.smooth else state.problem.width
     lengths = state.step.samples.norms
     return EPS * float(sizes @ lengths) * float(lengths.max(initial=0.0)) > 1.0
-
-
-def _newton_work(state: SampleState) -> float:
-    """Return the estimated work of Newton's method from a state, see `epoch_work`."""
-    samples, smooth = state.step.samples, state.problem.smooth
-    n, d, width = state.undecided().size, samples.n_features, float(samples.row_lengths.mean())
-    n_inside = samples.n if smooth else samples.n // 4
-    if state.beta.any():
-        n_inside = int(np.count_nonzero(state.inside())) * (1 if smooth else 2)
-        if not smooth and not state.n_iter and n_inside < d:
-            # The solution for a small C, with hardly a margin of 1, says nothing of larger ones.
-            n_inside = max(n_inside, samples.n // 4)
-    n_inside = min(n_inside, n)
-    side = min(n_inside, d)
-    # A system of 4,000 equations takes 130 MB.
-    if side > 4000:
-        return np.inf
-    if samples.is_sparse and side < d:
-        # Pairs of entries of two rows that meet in a column, which have to be found.
-        products = 4.0 * samples.n_meetings() * side / samples.n_rows
-    elif by_entries(samples) and side == d:
-        products = 1.5 * 0.5 * width**2
-    else:
-        # Rows are copied to be multiplied.
-        products = _PER_MULTIPLY * 0.5 * d * side + d
-    # Three passes over the rows, a factorisation, and what does not depend on the sizes.
-    step = 3.0 * (0.7 * width + 5.0) * n + _PER_MULTIPLY * side**3 / 3.0 + 1e5
-    # Typical numbers of steps, and how often all products are summed up. What sweeps have found
-    # does not save many steps, but the solution for another C does.
-    n_steps, n_sums = (8, 1) if smooth else (50, 100)
-    if not smooth and state.beta.any() and not state.n_iter:
-        n_steps, n_sums = 15, 30
-    if side < d:
-        # The matrix of a set of samples is of no use for the next set.
-        n_sums = max(n_sums, n_steps)
-    return n_steps * step + n_sums * n_inside * products
