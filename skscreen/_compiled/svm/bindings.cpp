@@ -1,7 +1,7 @@
 // Bindings of the loops of svm.
 #include "core/bindings.hpp"
-#include "svm/box_bindings.hpp"
 #include "svm/certificate.hpp"
+#include "svm/dual_bindings.hpp"
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
 #include "svm/smo.hpp"
@@ -51,9 +51,9 @@ static void bind_values(nb::module_& m) {
   m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
   m.def(
       "improve_pair",
-      [](const PairValues<T>& K, const Box& box, Array<double> beta, Reals f, double tol,
+      [](const PairValues<T>& K, const Dual& dual, Array<double> beta, Reals f, double tol,
          int64_t steps,
-         Array<T> memory) { return improve_pair<T>(K, box, beta, f, false, tol, steps, memory); },
+         Array<T> memory) { return improve_pair<T>(K, dual, beta, f, false, tol, steps, memory); },
       ReleaseGIL());
 }
 
@@ -65,48 +65,48 @@ static auto values_of(const View& found) {
 static void bind_certificate(nb::module_& m) {
   m.def(
       "view",
-      [](const Box& box, Reals beta, Reals f, Array<double> slopes) {
-        expects_sizes(box.size(), "beta", beta, "f", f, "slopes", slopes);
-        return values_of(view_of_scores(box, beta, f, slopes));
+      [](const Dual& dual, Reals beta, Reals f, Array<double> slopes) {
+        expects_sizes(dual.size(), "beta", beta, "f", f, "slopes", slopes);
+        return values_of(view_of_scores(dual, beta, f, slopes));
       },
       ReleaseGIL());
   m.def(
       "gap_of_slopes",
-      [](const Box& box, Reals beta, Reals slopes, Reals errors) {
-        expects_sizes(box.size(), "beta", beta, "slopes", slopes);
-        if (errors.size) expects_sizes(box.size(), "errors", errors);
-        return gap_of_slopes(box, beta, slopes, errors);
+      [](const Dual& dual, Reals beta, Reals slopes, Reals errors) {
+        expects_sizes(dual.size(), "beta", beta, "slopes", slopes);
+        if (errors.size) expects_sizes(dual.size(), "errors", errors);
+        return gap_of_slopes(dual, beta, slopes, errors);
       },
       ReleaseGIL());
   m.def(
       "largest_gap",
-      [](const Box& box, Reals beta, Reals f, Reals errors, Array<double> slopes,
+      [](const Dual& dual, Reals beta, Reals f, Reals errors, Array<double> slopes,
          Array<double> parts, Array<double> losses) {
-        expects_sizes(box.size(), "beta", beta, "f", f, "errors", errors, "slopes", slopes, "parts",
-                      parts, "losses", losses);
-        return values_of(largest_gap(box, beta, f, errors, slopes, parts, losses));
+        expects_sizes(dual.size(), "beta", beta, "f", f, "errors", errors, "slopes", slopes,
+                      "parts", parts, "losses", losses);
+        return values_of(largest_gap(dual, beta, f, errors, slopes, parts, losses));
       },
       ReleaseGIL());
   m.def(
       "stretch",
-      [](const Box& box, Reals beta, Reals f, Reals errors) {
-        expects_sizes(box.size(), "beta", beta, "f", f, "errors", errors);
-        const auto [factor, found] = stretch(box, beta, f, errors);
+      [](const Dual& dual, Reals beta, Reals f, Reals errors) {
+        expects_sizes(dual.size(), "beta", beta, "f", f, "errors", errors);
+        const auto [factor, found] = stretch(dual, beta, f, errors);
         return std::tuple_cat(std::make_tuple(factor), values_of(found));
       },
       ReleaseGIL());
   m.def(
       "best_intercept",
-      [](const Box& box, Reals g) {
-        expects_sizes(box.size(), "g", g);
-        return box.free ? best_intercept(box, g, 0) : 0.0;
+      [](const Dual& dual, Reals g) {
+        expects_sizes(dual.size(), "g", g);
+        return dual.free ? best_intercept(dual, g, 0) : 0.0;
       },
       ReleaseGIL());
   m.def(
       "balance",
-      [](const Box& box, Array<double> beta) {
-        expects_sizes(box.size(), "beta", beta);
-        balance(box, beta);
+      [](const Dual& dual, Array<double> beta) {
+        expects_sizes(dual.size(), "beta", beta);
+        balance(dual, beta);
       },
       ReleaseGIL());
 }

@@ -2,7 +2,7 @@
 #include "svm/few.hpp"
 
 #include "core/bindings.hpp"
-#include "svm/box_bindings.hpp"
+#include "svm/dual_bindings.hpp"
 
 using namespace skscreen;
 using namespace skscreen::svm;
@@ -24,9 +24,9 @@ namespace skscreen::svm {
 void bind_few(nb::module_& m) {
   m.def(
       "solve_few",
-      [](const FewValues& values, const Box& box, bool twice, const FewLimits& limits,
+      [](const FewValues& values, const Dual& dual, bool twice, const FewLimits& limits,
          Array<double> beta, Array<double> f, Array<double> errors) {
-        const auto [found, steps] = solve_few(values, box, twice, limits, beta, f, errors);
+        const auto [found, steps] = solve_few(values, dual, twice, limits, beta, f, errors);
         return std::make_tuple(found.b[0], found.b[1], found.gap, found.primal, steps);
       },
       ReleaseGIL());

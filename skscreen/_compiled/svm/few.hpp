@@ -189,9 +189,9 @@ struct FewLimits {
 // Improves a point of a box until its certified gap is small enough.
 class FewSolver {
  public:
-  FewSolver(FewRows& K, const Box& box, Array<double> beta)
-      : K(K), box(box), beta(beta), n(beta.size), space_(8 * K.width, 0.0) {
-    expects_sizes(K.size, "target", box.target, "beta", beta);
+  FewSolver(FewRows& K, const Dual& dual, Array<double> beta)
+      : K(K), dual(dual), beta(beta), n(beta.size), space_(8 * K.width, 0.0) {
+    expects_sizes(K.size, "target", dual.target, "beta", beta);
     double* at = space_.data();
     const auto next = [&](int64_t size) {
       const Array<double> part{at, size};
@@ -206,8 +206,8 @@ class FewSolver {
     f = next(n);
     errors = next(n);
     parts_ = next(n);
-    std::copy_n(box.low.data, n, low_.data);
-    std::copy_n(box.high.data, n, high_.data);
+    std::copy_n(dual.low.data, n, low_.data);
+    std::copy_n(dual.high.data, n, high_.data);
     double largest = 0.0;
     for (int64_t k = 0; k < n; ++k) largest = std::max(largest, K.diagonal(k));
     for (int64_t k = 0; k < K.width; ++k)
@@ -223,10 +223,10 @@ class FewSolver {
     const bool twice = K.values.X.rows < n;
     const double part = n <= 300 && !twice ? MORE_DIGITS : 1.0;
     View found{};
-    double least = INF, dual = -INF;
+    double least = INF, highest = -INF;
     // Where sums are prescribed intercepts are what users ask for: all samples between their bounds
     // have them to the last digit after another of Newton's steps.
-    int passes = limits.tol <= PRECISE && n <= FEW && box.sum(0) != 0.0, slow = 0;
+    int passes = limits.tol <= PRECISE && n <= FEW && dual.sum(0) != 0.0, slow = 0;
     int64_t steps = 0;
     if (is_zero()) fill();
     std::vector<double> losses(n);
@@ -235,27 +235,27 @@ class FewSolver {
       const bool begins = turn == 0 && is_zero();
       if (begins) {
         std::fill_n(f.data, n, 0.0);
-        found.b = best_intercepts_of(box, box.target);
+        found.b = best_intercepts_of(dual, dual.target);
       } else {
         scores();
-        found = largest_gap(box, beta, f, errors, {slopes_.data, n}, parts_, {losses.data(), n});
+        found = largest_gap(dual, beta, f, errors, {slopes_.data, n}, parts_, {losses.data(), n});
         if (!(found.gap <= enough * found.primal)) lengthen(found);
-        const double now = found.primal - found.gap - box.lifted(found.b);
-        const bool fast = found.gap <= SLOW * least || now - dual > RISEN * found.gap;
+        const double now = found.primal - found.gap - dual.lifted(found.b);
+        const bool fast = found.gap <= SLOW * least || now - highest > RISEN * found.gap;
         slow = fast ? 0 : slow + 1;
         least = std::min(least, found.gap);
-        dual = std::max(dual, now);
+        highest = std::max(highest, now);
         const bool done = found.gap <= enough * found.primal;
         if ((done && --passes < 0) || slow == STALLED || steps >= limits.steps || turn >= TURNS ||
             vanishes())
           break;
         std::copy_n(beta.data, n, point_.data);
         std::fill(slopes_.data + n, slopes_.data + K.width, 0.0);
-        FreeNewton<FewView> newton(FewView(K), low_, high_, point_, slopes_, box.group);
-        steps += newton.run(box.free);
+        FreeNewton<FewView> newton(FewView(K), low_, high_, point_, slopes_, dual.group);
+        steps += newton.run(dual.free);
         std::copy_n(point_.data, n, beta.data);
         for (int64_t k = 0; k < n; ++k)
-          f[k] = box.target[k] - box.intercept(found.b, k) - slopes_[k];
+          f[k] = dual.target[k] - dual.intercept(found.b, k) - slopes_[k];
       }
       const double to = std::max(SHARE * enough, begins ? DIGITS : 0.0);
       steps += descend(to, std::min(limits.steps - steps, (100 + n) << std::min(turn, 3)));
@@ -282,7 +282,7 @@ class FewSolver {
   static constexpr double VANISHED = 1e-12;
 
   FewRows& K;
-  Box box;
+  Dual dual;
   Array<double> beta;
   int64_t n;
   std::vector<double> space_;
@@ -295,15 +295,15 @@ class FewSolver {
 
   // Give beta its prescribed sums: the first samples of a group have what they can.
   void fill() {
-    for (int group = 0; box.free && group < box.groups(); ++group) {
-      double missing = box.sum(group);
+    for (int group = 0; dual.free && group < dual.groups(); ++group) {
+      double missing = dual.sum(group);
       if (missing == 0.0) continue;
       for (int64_t k = 0; k < n; ++k) {
-        if (!box.is_in(k, group)) continue;
-        beta[k] = std::min(std::max(missing, box.low[k]), box.high[k]);
+        if (!dual.is_in(k, group)) continue;
+        beta[k] = std::min(std::max(missing, dual.low[k]), dual.high[k]);
         missing -= beta[k];
       }
-      balance_group(box, group, beta);
+      balance_group(dual, group, beta);
     }
   }
 
@@ -328,22 +328,22 @@ class FewSolver {
   bool vanishes() const {
     double square = 0.0, size = 0.0;
     for (int64_t k = 0; k < n; ++k) {
-      if (box.target[k] != 0.0) return false;
+      if (dual.target[k] != 0.0) return false;
       square += beta[k] * f[k];
       size += std::abs(beta[k]) * K.length(k);
     }
-    return (box.sum(0) != 0.0 || box.groups() > 1) && square <= VANISHED * size * size;
+    return (dual.sum(0) != 0.0 || dual.groups() > 1) && square <= VANISHED * size * size;
   }
 
   // Make the point longer if losses through errors alone vanish then.
   void lengthen(View& found) {
-    const auto [factor, longer] = stretch(box, beta, f, errors);
+    const auto [factor, longer] = stretch(dual, beta, f, errors);
     if (!(factor > 0.0 && longer.gap < found.gap)) return;
     for (int64_t k = 0; k < n; ++k) {
       beta[k] *= factor;
       f[k] *= factor;
       errors[k] *= factor;
-      slopes_[k] = box.target[k] - f[k] - box.intercept(longer.b, k);
+      slopes_[k] = dual.target[k] - f[k] - dual.intercept(longer.b, k);
     }
     found = longer;
   }
@@ -353,19 +353,19 @@ class FewSolver {
     int64_t taken = 0;
     double before = INF;
     std::vector<double> g(n);
-    for (int64_t k = 0; k < n; ++k) g[k] = box.target[k] - f[k];
+    for (int64_t k = 0; k < n; ++k) g[k] = dual.target[k] - f[k];
     for (int round = 0; round < ROUNDS; ++round) {
-      const View now = view(box, beta, {g.data(), n});
+      const View now = view(dual, beta, {g.data(), n});
       if (now.gap <= tol * now.primal || !(now.gap <= SAME * before) || taken >= steps) break;
       before = now.gap;
-      for (int64_t k = 0; k < n; ++k) slopes_[k] = g[k] - box.intercept(now.b, k);
+      for (int64_t k = 0; k < n; ++k) slopes_[k] = g[k] - dual.intercept(now.b, k);
       const auto [worst, width] = violation();
       const double allowed = ROUND_SHARE * tol * now.primal / std::max(width, 1e-300);
       taken += move(std::min(allowed, (width > 0.0 ? 0.5 : ROUGH) * worst), steps - taken);
-      for (int64_t k = 0; k < n; ++k) g[k] = slopes_[k] + box.intercept(now.b, k);
+      for (int64_t k = 0; k < n; ++k) g[k] = slopes_[k] + dual.intercept(now.b, k);
     }
-    if (K.values.X.rows < n && box.group.size == 0) cancel();
-    if (box.free) balance(box, beta);
+    if (K.values.X.rows < n && dual.group.size == 0) cancel();
+    if (dual.free) balance(dual, beta);
     return taken;
   }
 
@@ -374,9 +374,9 @@ class FewSolver {
     double worst = 0.0, width = 0.0;
     for (int64_t k = 0; k < n; ++k) {
       const double slope = slopes_[k];
-      const bool rises = beta[k]<box.high[k], falls = beta[k]> box.low[k];
+      const bool rises = beta[k]<dual.high[k], falls = beta[k]> dual.low[k];
       worst = std::max(worst, std::max(rises ? slope : 0.0, falls ? -slope : 0.0));
-      if (rises && falls) width += box.high[k] - box.low[k];
+      if (rises && falls) width += dual.high[k] - dual.low[k];
     }
     return {worst, width};
   }
@@ -385,9 +385,9 @@ class FewSolver {
     std::copy_n(beta.data, n, point_.data);
     std::fill(slopes_.data + n, slopes_.data + K.width, 0.0);
     Smo<double, FewView> smo(FewView(K), diagonal_, low_, high_, point_, slopes_);
-    const int64_t taken = box.group.size ? smo.in_groups(box.group, eps, steps)
-                          : box.free     ? smo.with_offset(eps, steps)
-                                         : smo.without_offset(eps, steps);
+    const int64_t taken = dual.group.size ? smo.in_groups(dual.group, eps, steps)
+                          : dual.free     ? smo.with_offset(eps, steps)
+                                          : smo.without_offset(eps, steps);
     std::copy_n(point_.data, n, beta.data);
     return taken;
   }
@@ -405,14 +405,14 @@ class FewSolver {
 };
 
 // Solve one problem on all samples, from beta; write scores and bounds on their errors.
-inline std::pair<View, int64_t> solve_few(const FewValues& values, const Box& box, bool twice,
+inline std::pair<View, int64_t> solve_few(const FewValues& values, const Dual& dual, bool twice,
                                           const FewLimits& limits, Array<double> beta,
                                           Array<double> f, Array<double> errors) {
   std::vector<int64_t> everyone(values.X.rows);
   for (int64_t k = 0; k < values.X.rows; ++k) everyone[k] = k;
   FewRows rows(values, std::move(everyone), twice);
   expects_sizes(rows.size, "f", f, "errors", errors);
-  FewSolver solver(rows, box, beta);
+  FewSolver solver(rows, dual, beta);
   const auto found = solver.run(limits);
   std::copy_n(solver.f.data, f.size, f.data);
   std::copy_n(solver.errors.data, f.size, errors.data);
@@ -444,13 +444,13 @@ inline void solve_pairs_of_few(const FewValues& values, Array<const int64_t> end
         target[r] = r < m ? 1.0 : -1.0;
         (r < m ? high : low)[r] = target[r] * caps[samples[r]];
       }
-      const Box box{{target.data(), n}, {low.data(), n}, {high.data(), n}, free, {}};
+      const Dual problem{{target.data(), n}, {low.data(), n}, {high.data(), n}, free, {}};
       FewRows rows(values, samples, false);
-      FewSolver solver(rows, box, {beta.data(), n});
+      FewSolver solver(rows, problem, {beta.data(), n});
       const auto [view, steps] = solver.run({limits.tol, steps_of(limits.steps, n)});
       for (int64_t r = 0; r < n; ++r)
         dual(r < m ? j - 1 : i, samples[r]) = std::min(std::max(beta[r], low[r]), high[r]);
-      found(p, 0) = free ? box.intercept(view.b, 0) : 0.0;
+      found(p, 0) = free ? problem.intercept(view.b, 0) : 0.0;
       found(p, 1) = view.gap;
       found(p, 2) = view.primal;
       found(p, 3) = static_cast<double>(steps);

@@ -1,4 +1,4 @@
-// Box coordinate descent over rows of a linear model, with shrinking, and conjugate gradients on
+// Dual coordinate descent over rows of a linear model, with shrinking, and conjugate gradients on
 // the faces of the box: svm/solvers/linear/.
 //
 // C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan (2008), A dual coordinate

@@ -174,9 +174,9 @@ class PairSolver {
   static constexpr int64_t LARGEST = 3000;
 
   // The point beta with slopes g, and room for the kernel matrix of a working set.
-  PairSolver(const PairValues<T>& K, const Box& box, Array<double> beta, Array<double> g,
+  PairSolver(const PairValues<T>& K, const Dual& dual, Array<double> beta, Array<double> g,
              Array<T> memory)
-      : K(K), box(box), beta(beta), g(g), memory(memory), n(beta.size), rank_(n), W_(n),
+      : K(K), dual(dual), beta(beta), g(g), memory(memory), n(beta.size), rank_(n), W_(n),
         inside_(n) {}
 
   // Improve the point to a relative gap, in sets of near samples or all; return steps taken.
@@ -187,11 +187,11 @@ class PairSolver {
     if (fresh && !whole && n > 4 * FIRST) taken = look(steps);
     // While no sample has a rank all are in the set.
     if (fresh || whole) begin();
-    if (fresh) taken += solve_set(view(box, beta, g).b[0], ROUGH, steps - taken);
+    if (fresh) taken += solve_set(view(dual, beta, g).b[0], ROUGH, steps - taken);
     double width = 0.0;
-    for (int64_t k = 0; k < n; ++k) width += box.high[k] - box.low[k];
+    for (int64_t k = 0; k < n; ++k) width += dual.high[k] - dual.low[k];
     for (int round = 0; round < ROUNDS; ++round) {
-      const View now = view(box, beta, g);
+      const View now = view(dual, beta, g);
       if (now.gap <= tol * now.primal || now.gap > STALLED * before || taken >= steps) break;
       before = now.gap;
       auto [worst, weight] = rank(now.b[0]);
@@ -205,7 +205,7 @@ class PairSolver {
       }
       taken += solve_set(now.b[0], eps, steps - taken);
     }
-    if (box.free) balance(box, beta);
+    if (dual.free) balance(dual, beta);
     return taken;
   }
 
@@ -228,7 +228,7 @@ class PairSolver {
   static constexpr int64_t MORE = 32;
 
   const PairValues<T>& K;
-  Box box;
+  Dual dual;
   Array<double> beta, g;
   Array<T> memory;
   int64_t n;
@@ -257,11 +257,11 @@ class PairSolver {
     std::vector<double> low(n), high(n), zeros(n), slopes(g.data, g.data + n);
     for (int64_t k = 0; k < n; ++k) {
       const double share = k < m ? (double)m / few_first : (double)others / few_second;
-      low[k] = share * box.low[k];
-      high[k] = share * box.high[k];
+      low[k] = share * dual.low[k];
+      high[k] = share * dual.high[k];
     }
     const Array<double> start{zeros.data(), n}, gradient{slopes.data(), n};
-    const Box part{box.target, {low.data(), n}, {high.data(), n}, box.free, {}};
+    const Dual part{dual.target, {low.data(), n}, {high.data(), n}, dual.free, {}};
     PairSolver rough(K, part, start, gradient, memory);
     rough.size_ = few_first + few_second;
     rough.padded_ = padded(rough.size_);
@@ -269,11 +269,11 @@ class PairSolver {
     for (int64_t k = 0; k < few_second; ++k) rough.W_[few_first + k] = m + k * others / few_second;
     rough.gather(few_first);
     const int64_t taken = rough.solve_set(0.0, ROUGH, steps);
-    const double b = view(box, start, gradient).b[0];
+    const double b = view(dual, start, gradient).b[0];
     for (int64_t k = 0; k < n; ++k) {
       // y (f + b) - 1; samples with small values come first.
       const double slope = slopes[k] - b;
-      rank_[k] = box.high[k] > 0.0 ? -slope : slope;
+      rank_[k] = dual.high[k] > 0.0 ? -slope : slope;
     }
     return taken;
   }
@@ -285,12 +285,12 @@ class PairSolver {
     for (int64_t k = 0; k < n; ++k) {
       const double slope = g[k] - b;
       const double violation =
-          std::max(beta[k] < box.high[k] ? slope : 0.0, beta[k] > box.low[k] ? -slope : 0.0);
+          std::max(beta[k] < dual.high[k] ? slope : 0.0, beta[k] > dual.low[k] ? -slope : 0.0);
       worst = std::max(worst, violation);
       rank_[k] = violation > 0.0 ? -violation : std::abs(slope);
-      if (box.low[k] < beta[k] && beta[k] < box.high[k]) {
+      if (dual.low[k] < beta[k] && beta[k] < dual.high[k]) {
         rank_[k] = -INF;
-        weight += box.high[k] - box.low[k];
+        weight += dual.high[k] - dual.low[k];
       }
     }
     return {worst, weight};
@@ -381,14 +381,14 @@ class PairSolver {
     for (int64_t k = 0; k < size_; ++k) {
       const int64_t i = W_[k];
       diagonal[k] = std::max(Q(k, k), least);
-      low[k] = box.low[i];
-      high[k] = box.high[i];
+      low[k] = dual.low[i];
+      high[k] = dual.high[i];
       part[k] = beta[i];
       slopes[k] = g[i] - b;
     }
     Smo<T> smo(Q, {diagonal.data(), padded_}, {low.data(), padded_}, {high.data(), padded_},
                {part.data(), padded_}, {slopes.data(), padded_});
-    const int64_t taken = box.free ? smo.with_offset(eps, steps) : smo.without_offset(eps, steps);
+    const int64_t taken = dual.free ? smo.with_offset(eps, steps) : smo.without_offset(eps, steps);
     if (size_ == n) {
       std::copy_n(part.begin(), n, beta.data);
       for (int64_t k = 0; k < n; ++k) g[k] = slopes[k] + b;
@@ -414,14 +414,14 @@ class PairSolver {
 //
 // If the set is `whole`, its matrix is left in `memory`.
 template <class T>
-int64_t improve_pair(const PairValues<T>& K, const Box& box, Array<double> beta,
+int64_t improve_pair(const PairValues<T>& K, const Dual& dual, Array<double> beta,
                      Array<const double> f, bool whole, double tol, int64_t steps,
                      Array<T> memory) {
   expects(K.m() > 0 && K.B.rows > 0, "A and B must not be empty");
-  expects_sizes(K.size(), "target", box.target, "beta", beta, "f", f);
+  expects_sizes(K.size(), "target", dual.target, "beta", beta, "f", f);
   std::vector<double> g(beta.size);
-  for (int64_t k = 0; k < beta.size; ++k) g[k] = box.target[k] - f[k];
-  return PairSolver<T>(K, box, beta, {g.data(), beta.size}, memory).run(whole, tol, steps);
+  for (int64_t k = 0; k < beta.size; ++k) g[k] = dual.target[k] - f[k];
+  return PairSolver<T>(K, dual, beta, {g.data(), beta.size}, memory).run(whole, tol, steps);
 }
 
 }  // namespace skscreen::svm

@@ -148,7 +148,7 @@ struct PairLimits {
 };
 
 // Improve beta of one problem; return its view and steps.
-inline std::pair<View, int64_t> improve_few(const PairValues<double>& K, const Box& box,
+inline std::pair<View, int64_t> improve_few(const PairValues<double>& K, const Dual& dual,
                                             Array<const double> sizes, double relative,
                                             const PairLimits& limits, Array<double> beta,
                                             std::vector<double>& memory) {
@@ -165,15 +165,16 @@ inline std::pair<View, int64_t> improve_few(const PairValues<double>& K, const B
     const double enough = limits.tol * (turn < 2 ? limits.part : 1.0);
     if (turn) {
       pair_scores_of_few(K, sizes, relative, beta, f, errors);
-      view = largest_gap(box, beta, f, errors, slopes, parts, losses);
+      view = largest_gap(dual, beta, f, errors, slopes, parts, losses);
       if (view.gap <= enough * view.primal || steps >= limit || turn == limits.turns) break;
-      FreeNewton<Matrix<const double>> newton({matrix.data, n, padded(n)}, box.low, box.high, beta,
-                                              slopes);
-      steps += newton.run(box.free);
-      for (int64_t k = 0; k < n; ++k) f[k] = box.target[k] - box.intercept(view.b, k) - slopes[k];
+      FreeNewton<Matrix<const double>> newton({matrix.data, n, padded(n)}, dual.low, dual.high,
+                                              beta, slopes);
+      steps += newton.run(dual.free);
+      for (int64_t k = 0; k < n; ++k) f[k] = dual.target[k] - dual.intercept(view.b, k) - slopes[k];
     }
     const double to = std::max(limits.share * enough, turn ? 0.0 : limits.digits);
-    steps += improve_pair(K, box, beta, f, true, to, std::min(limit - steps, 1000 + 4 * n), matrix);
+    steps +=
+        improve_pair(K, dual, beta, f, true, to, std::min(limit - steps, 1000 + 4 * n), matrix);
   }
   return {view, steps};
 }
@@ -207,23 +208,23 @@ inline void solve_pairs_together(const ClassValues& values, Array<const double> 
       values.copy(i, j, between);
       const PairValues<double> K{
           {own[i].data(), m, m}, {own[j].data(), l, l}, {between.data(), m, l}, values.square_bias};
-      const Box box{{target.data(), size}, {low.data(), size}, {high.data(), size}, free, {}};
+      const Dual problem{{target.data(), size}, {low.data(), size}, {high.data(), size}, free, {}};
       const Array<double> point{beta.data(), size};
       const bool tiny = free && limits.part == 1.0 && size <= TinyPair::LARGEST;
       View view;
       int64_t steps;
-      if (tiny && few.solve(K, box, {sizes.data(), size}, values.relative, limits.tol, limits.share,
-                            steps_of(limits.steps, size), point)) {
+      if (tiny && few.solve(K, problem, {sizes.data(), size}, values.relative, limits.tol,
+                            limits.share, steps_of(limits.steps, size), point)) {
         view = few.view;
         steps = few.steps;
       } else {
         std::fill(beta.begin(), beta.end(), 0.0);
         std::tie(view, steps) =
-            improve_few(K, box, {sizes.data(), size}, values.relative, limits, point, memory);
+            improve_few(K, problem, {sizes.data(), size}, values.relative, limits, point, memory);
       }
       for (int64_t r = 0; r < m; ++r) dual(j - 1, a + r) = std::min(beta[r], caps[a + r]);
       for (int64_t r = 0; r < l; ++r) dual(i, c + r) = std::max(beta[m + r], -caps[c + r]);
-      found(p, 0) = free ? box.intercept(view.b, 0) : 0.0;
+      found(p, 0) = free ? problem.intercept(view.b, 0) : 0.0;
       found(p, 1) = view.gap;
       found(p, 2) = view.primal;
       found(p, 3) = static_cast<double>(steps);

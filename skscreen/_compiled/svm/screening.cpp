@@ -2,7 +2,7 @@
 #include "svm/screening.hpp"
 
 #include "core/bindings.hpp"
-#include "svm/box_bindings.hpp"
+#include "svm/dual_bindings.hpp"
 
 using namespace skscreen;
 using namespace skscreen::svm;

@@ -71,47 +71,47 @@ constexpr double UNDECIDED_WITHIN = 1e-9;
 //
 // A best intercept is a quantile of kinks, or a root, which rises in each kink. For a part of the
 // samples: at one of these intercepts, which is as good.
-inline void scores_between(const Box& box, Array<const double> lower, Array<const double> upper,
+inline void scores_between(const Dual& dual, Array<const double> lower, Array<const double> upper,
                            Array<double> least, Array<double> most) {
-  const int64_t n = box.size();
+  const int64_t n = dual.size();
   expects_sizes(n, "lower", lower, "upper", upper, "least", least, "most", most);
   for (int64_t i = 0; i < n; ++i) {
     least[i] = std::isnan(lower[i]) ? -INF : lower[i];
     most[i] = std::isnan(upper[i]) ? INF : upper[i];
   }
-  if (!box.free) return;
+  if (!dual.free) return;
   std::vector<double> slopes(n);
-  for (int64_t i = 0; i < n; ++i) slopes[i] = box.target[i] - most[i];
-  Kinks kinks(box, {slopes.data(), n}, 0);
+  for (int64_t i = 0; i < n; ++i) slopes[i] = dual.target[i] - most[i];
+  Kinks kinks(dual, {slopes.data(), n}, 0);
   const double smallest = kinks.end(-1.0);
-  for (int64_t i = 0; i < n; ++i) slopes[i] = box.target[i] - least[i];
-  kinks.move(box, {slopes.data(), n}, 0);
+  for (int64_t i = 0; i < n; ++i) slopes[i] = dual.target[i] - least[i];
+  kinks.move(dual, {slopes.data(), n}, 0);
   const double largest = kinks.end(1.0);
   const double size = std::max(std::abs(smallest), std::abs(largest));
   for (int64_t i = 0; i < n; ++i) {
-    const double rounding = SCORE_ROUNDING * EPS * (std::abs(box.target[i]) + size);
+    const double rounding = SCORE_ROUNDING * EPS * (std::abs(dual.target[i]) + size);
     least[i] += smallest - rounding;
     most[i] += largest + rounding;
   }
 }
 
 // Codes by bounds on scores; earlier decisions, if there are any, stay as they are.
-inline void codes_between(const Box& box, Array<const double> lower, Array<const double> upper,
+inline void codes_between(const Dual& dual, Array<const double> lower, Array<const double> upper,
                           Array<const int8_t> earlier, Array<int8_t> out) {
-  const int64_t n = box.size();
+  const int64_t n = dual.size();
   expects_sizes(n, "lower", lower, "upper", upper, "out", out);
   if (earlier.size) expects_sizes(n, "earlier", earlier);
   for (int64_t i = 0; i < n; ++i) {
-    const double target = box.target[i];
+    const double target = dual.target[i];
     const double slack = UNDECIDED_WITHIN * std::max(std::abs(target), 1.0);
     const bool beyond = lower[i] > target + slack, short_of = upper[i] < target - slack;
-    const bool rises = box.low[i] == 0.0;
+    const bool rises = dual.low[i] == 0.0;
     if (earlier.size && earlier[i] != UNDECIDED)
       out[i] = earlier[i];
     else if (rises ? beyond : short_of)
       out[i] = ZERO;
     else
-      out[i] = !box.smooth() && (rises ? short_of : beyond) ? LINEAR : UNDECIDED;
+      out[i] = !dual.smooth() && (rises ? short_of : beyond) ? LINEAR : UNDECIDED;
   }
 }
 
@@ -124,16 +124,16 @@ struct PointAtC {
 
 // Codes by the gap ball of a point at its own C: `gap_ball` of `reference`, and `ball_test`, of
 // svm/screening/, in few passes. A path asks this after every C, where solves take milliseconds.
-inline void decided_by_gap(const Box& box, const PointAtC& p, Array<const int8_t> earlier,
+inline void decided_by_gap(const Dual& dual, const PointAtC& p, Array<const int8_t> earlier,
                            Array<int8_t> out) {
   constexpr double SLACK = 8.0;
-  const int64_t n = box.size();
+  const int64_t n = dual.size();
   expects_sizes(n, "norms", p.norms, "f", p.f, "beta", p.beta);
   const auto least = [&](int64_t i) {
-    return box.smooth() ? std::min(2.0 * p.beta[i], 0.0) : box.low[i];
+    return dual.smooth() ? std::min(2.0 * p.beta[i], 0.0) : dual.low[i];
   };
   const auto most = [&](int64_t i) {
-    return box.smooth() ? std::max(2.0 * p.beta[i], 0.0) : box.high[i];
+    return dual.smooth() ? std::max(2.0 * p.beta[i], 0.0) : dual.high[i];
   };
   double length = 0.0, total = 0.0, size = 0.0, falls = 0.0, rises = 0.0, reach = 0.0;
   for (int64_t i = 0; i < n; ++i) {
@@ -147,16 +147,16 @@ inline void decided_by_gap(const Box& box, const PointAtC& p, Array<const int8_t
   }
   // How far dual variables have to go towards their bounds for their sum to be zero; a sum of n
   // terms may be off by as many roundings.
-  const double missing = box.free ? std::abs(total) + (n + 32) * EPS * size : 0.0;
+  const double missing = dual.free ? std::abs(total) + (n + 32) * EPS * size : 0.0;
   const double room = std::min(falls, rises);
   const double share = missing == 0.0 ? 0.0 : missing < room ? missing / room : INF;
   const double shift = p.error + SLACK * EPS * length + share * reach;
   double gap = 0.0, moved = 0.0;
   for (int64_t i = 0; i < n; ++i) {
-    const double score = p.f[i] + p.b, slope = box.target[i] - score, wide = most(i) - least(i);
-    const double width = shift * p.norms[i] + (box.free ? SLACK * EPS * std::abs(score) : 0.0);
-    gap += box.slackness(i, p.beta[i], slope, width);
-    const double curved = box.smooth() ? box.shifts[i] * wide : 0.0;
+    const double score = p.f[i] + p.b, slope = dual.target[i] - score, wide = most(i) - least(i);
+    const double width = shift * p.norms[i] + (dual.free ? SLACK * EPS * std::abs(score) : 0.0);
+    gap += dual.slackness(i, p.beta[i], slope, width);
+    const double curved = dual.smooth() ? dual.shifts[i] * wide : 0.0;
     moved += wide * (std::abs(slope) + width + curved);
   }
   if (share > 0.0) gap += share * moved;
@@ -169,8 +169,8 @@ inline void decided_by_gap(const Box& box, const PointAtC& p, Array<const int8_t
     lower[i] = sphere_lower(p.f[i], p.norms[i], radius);
     upper[i] = sphere_upper(p.f[i], p.norms[i], radius);
   }
-  scores_between(box, lower, upper, low, high);
-  codes_between(box, low, high, earlier, out);
+  scores_between(dual, lower, upper, low, high);
+  codes_between(dual, low, high, earlier, out);
 }
 
 // Error of |x_i - x_j|^2 relative to |x_i|^2 + |x_j|^2, because kernel values may be float32.
@@ -215,7 +215,7 @@ inline void compare_scores(Array<const int64_t> index, Array<const double> least
 
 // --- Between the dual variables of two values of C: svm/certified/bounds.py ---
 
-// Box variables and scores at C0 and C1, linear in t in between, and a part [ta, tb] of [0, 1].
+// Dual variables and scores at C0 and C1, linear in t in between, and a part [ta, tb] of [0, 1].
 struct PointsBetween {
   Array<const double> norms, target, low, high, sizes, beta0, beta1, f0, f1;
   double C0, C1, shift, ta, tb;

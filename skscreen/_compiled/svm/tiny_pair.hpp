@@ -30,20 +30,20 @@ class TinyPair {
 
   // Move beta from zero to a relative gap; return whether its certificate shows it. The slopes of
   // steps end at a `share` of the gap.
-  bool solve(const PairValues<double>& K, const Box& box, Array<const double> sizes,
+  bool solve(const PairValues<double>& K, const Dual& dual, Array<const double> sizes,
              double relative, double tol, double share, int64_t limit, Array<double> beta) {
     n_ = beta.size;
     gather(K);
-    std::copy_n(box.target.data, n_, part(G));
+    std::copy_n(dual.target.data, n_, part(G));
     steps = 0;
     double eps = FIRST;
     for (int round = 0; round < ROUNDS; ++round) {
-      const double b = descend(box, beta, eps, limit);
-      const auto [gap, primal] = seen(box, beta, b);
+      const double b = descend(dual, beta, eps, limit);
+      const auto [gap, primal] = seen(dual, beta, b);
       const double enough = share * tol * primal;
       if (gap <= enough) {
-        balance(box, beta);
-        return certified(box, beta, sizes, relative, b, tol);
+        balance(dual, beta);
+        return certified(dual, beta, sizes, relative, b, tol);
       }
       if (!(gap < INF) || steps >= limit) return false;
       eps *= std::min(std::max(0.5 * enough / gap, LEAST), MOST);
@@ -85,12 +85,12 @@ class TinyPair {
   }
 
   // Move pairs until no two slopes differ by more than eps; return the intercept between them.
-  double descend(const Box& box, Array<double> beta, double eps, int64_t limit) {
+  double descend(const Dual& dual, Array<double> beta, double eps, int64_t limit) {
     double *g = part(G), *up = part(UP), *down = part(DOWN);
     const double* d = part(DIAGONAL);
     const auto mark = [&](int64_t k) {
-      up[k] = beta[k] < box.high[k] ? 0.0 : -INF;
-      down[k] = beta[k] > box.low[k] ? 0.0 : -INF;
+      up[k] = beta[k] < dual.high[k] ? 0.0 : -INF;
+      down[k] = beta[k] > dual.low[k] ? 0.0 : -INF;
     };
     for (int64_t k = 0; k < n_; ++k) mark(k);
     for (;;) {
@@ -113,7 +113,7 @@ class TinyPair {
       }
       if (!(best > 0.0)) return 0.5 * (top - bottom);
       const int64_t j = place_of(best, [=](int64_t k) { return gains[k]; });
-      move(box, beta, i, j);
+      move(dual, beta, i, j);
       mark(i);
       mark(j);
       ++steps;
@@ -128,30 +128,30 @@ class TinyPair {
   }
 
   // Move i up and j down, to the optimum of both or to a bound.
-  void move(const Box& box, Array<double> beta, int64_t i, int64_t j) {
+  void move(const Dual& dual, Array<double> beta, int64_t i, int64_t j) {
     double* g = part(G);
     const double *own = row(i), *other = row(j);
     const double curvature = std::max(own[i] + other[j] - 2.0 * own[j], FLAT * own[i]);
-    const double room_i = box.high[i] - beta[i], room_j = beta[j] - box.low[j];
+    const double room_i = dual.high[i] - beta[i], room_j = beta[j] - dual.low[j];
     const double move = std::min(std::min((g[i] - g[j]) / curvature, room_i), room_j);
-    beta[i] = move == room_i ? box.high[i] : beta[i] + move;
-    beta[j] = move == room_j ? box.low[j] : beta[j] - move;
+    beta[i] = move == room_i ? dual.high[i] : beta[i] + move;
+    beta[j] = move == room_j ? dual.low[j] : beta[j] - move;
     for_all(n_, [=](int64_t k) { g[k] -= move * (own[k] - other[k]); });
   }
 
   // Gap and primal value as the slopes show them.
-  std::pair<double, double> seen(const Box& box, Array<const double> beta, double b) {
+  std::pair<double, double> seen(const Dual& dual, Array<const double> beta, double b) {
     double gap = 0.0, both = 0.0;
     for (int64_t k = 0; k < n_; ++k) {
       const double slope = part(G)[k] - b;
-      gap += box.slackness(k, beta[k], slope, 0.0);
-      both += box.gain(k, beta[k]) + box.loss(k, slope, 0.0);
+      gap += dual.slackness(k, beta[k], slope, 0.0);
+      both += dual.gain(k, beta[k]) + dual.loss(k, slope, 0.0);
     }
     return {gap, 0.5 * (both + gap)};
   }
 
   // Certify the point by scores that are computed anew, as `pair_scores_of_few`.
-  bool certified(const Box& box, Array<const double> beta, Array<const double> sizes,
+  bool certified(const Dual& dual, Array<const double> beta, Array<const double> sizes,
                  double relative, double b, double tol) {
     const Array<double> f = array(SCORES), errors = array(ERRORS);
     std::fill_n(f.data, n_, 0.0);
@@ -166,7 +166,7 @@ class TinyPair {
     for (int64_t k = 0; k < n_; ++k)
       errors[k] =
           (relative + 0.5 * EPS * terms) * total * sizes[k] + 2.0 * EPS * (1.0 + std::abs(f[k]));
-    view = certify_at(box, beta, f, errors, {b}, array(GAPS), array(LOSSES));
+    view = certify_at(dual, beta, f, errors, {b}, array(GAPS), array(LOSSES));
     return view.gap <= tol * view.primal;
   }
 };
