@@ -64,6 +64,10 @@ MANY_CLASSES, WIDE, ROWS_A_FEATURE = 10, 100, 20
 # Samples of a regression without a tube up to which factors of its matrix take little time.
 INTERIOR = 4000
 
+# Samples up to which working sets of hinges and tubes start from nothing as well as from growing
+# parts. All samples have a part in squares: sets of a few change little.
+FROM_NOTHING = 12_000
+
 # Samples up to which the matrix of a single problem costs less than products in tiles; of an RBF
 # kernel at a nu.
 BY_BLOCKS, BY_BLOCKS_AT_NU = 2000, 1000
@@ -374,8 +378,9 @@ def _by_kernel(fit: Fit, facts: Facts) -> Road:
     inside = inside and fits and fit.n <= INTERIOR and facts.largest <= LARGEST_SINGLE
     in_tiles = not fits or (by_tiles and not inside and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
+    grows = in_single and (fit.n > FROM_NOTHING or fit.loss.startswith("squared"))
     return Road(
-        "levels" if in_single else "interior point" if inside else "working sets",
+        "levels" if grows else "interior point" if inside else "working sets",
         "tiles" if in_tiles else "matrix",
         double=not in_single,
         exact=fit.plan != "one C" or not is_alone,

@@ -227,7 +227,10 @@ class SampleSet:
         else:
             samples = KernelSamples(Places.twice(gram) if twice else gram, bias=settings.bias)
             inside = road.solver == "interior point"
-            solve = partial(solve_kernel, double=road.double, exact=road.exact, interior=inside)
+            solve = partial(
+                solve_kernel, double=road.double, exact=road.exact, interior=inside,
+                levels=road.solver == "levels",
+            )  # fmt: skip
         max_iter = settings.max_iter and settings.max_iter - spent
         solver = SamplePathSolver(
             samples, dual, solve, road.screens, max_iter=max_iter, given=given,

@@ -47,7 +47,8 @@ LARGE, HUGE = {"classes": (1500, 1500)}, {"classes": (10_000, 10_000)}
 MATRIX = Road("working sets", "matrix", double=True, exact=True, screens="gap")
 ALONE = replace(MATRIX, exact=False)
 INSIDE = replace(ALONE, solver="interior point")
-TILES = Road("levels", "tiles", screens="gap")
+TILES = Road("working sets", "tiles", screens="gap")
+LEVELS = replace(TILES, solver="levels")
 FEW = Road("class pairs", "columns", double=True, together=True)
 WHOLE = replace(FEW, values="few")
 BLOCKS = Road("class pairs", "class blocks", together=True)
@@ -97,7 +98,9 @@ TABLE = [
     ("pairs, squares", PAIRS, {"loss": "squared_hinge"}, {}, MATRIX),
     # Working sets.
     ("tiles", TWO, LARGE, {}, TILES),
-    ("tiles beyond the cache", TWO, {**HUGE, "plan": "grid"}, {}, replace(TILES, exact=True)),
+    ("tiles of squares", TWO, {**LARGE, "loss": "squared_hinge"}, {}, LEVELS),
+    ("tiles of many", TWO, {"classes": (6001, 6000)}, {}, LEVELS),
+    ("tiles beyond the cache", TWO, {**HUGE, "plan": "grid"}, {}, replace(LEVELS, exact=True)),
     ("next to a unit matrix", TWO, LARGE, {"is_wide": False}, ALONE),
     ("path", TWO, {**LARGE, "plan": "grid"}, {}, MATRIX),
     ("path within eps", TWO, {**LARGE, "plan": "eps"}, {}, MATRIX),
@@ -266,7 +269,8 @@ def drawn(n, n_classes=2):
     ("model", "n", "n_classes", "solver"),
     [
         (ScreenedSVC(), 60, 2, "class pairs"),
-        (ScreenedSVC(), 2100, 2, "levels"),
+        (ScreenedSVC(), 2100, 2, "working sets"),
+        (ScreenedSVC(loss="squared_hinge"), 2100, 2, "levels"),
         (ScreenedSVC(), 2100, 3, "class pairs"),
         (ScreenedSVC(C=np.inf), 60, 2, "class pairs"),
         (ScreenedSVR(), 60, 2, "class pairs"),

@@ -41,6 +41,7 @@ def solve_kernel(
     double: bool = False,
     exact: bool = True,
     interior: bool = False,
+    levels: bool = True,
 ) -> SampleSolution:
     """Solve a problem to a certified relative duality gap.
 
@@ -49,7 +50,7 @@ def solve_kernel(
     decides. `max_iter` limits steps of SMO and Newton's method together. `double` asks for scores
     in double precision from the beginning, `exact` for scores in it at the end, as starts and
     references for other C have them. `interior` tells a regression without a tube whose matrix is
-    in memory.
+    in memory. Without a start, and in tiles, `levels` find one on growing parts of the samples.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
@@ -67,7 +68,8 @@ def solve_kernel(
         problem.engine.max_steps = min(problem.engine.max_steps, 4 * samples.n)
     if not isinstance(start, Start):
         start = None if start is None else Start(start, start, scores)
-    point = problem.start(start)
+    grows = levels and start is None and not (problem.engine.whole or problem.has_held)
+    point = from_nothing(problem.engine, problem.dual) if grows else problem.start(start)
     view = problem.solve(point)
     attempts = [problem.on_all]
     # Where rounding errors have led to a wrong decision whoever has decided takes it back.
@@ -104,7 +106,7 @@ class _Problem:
     ):
         self.samples, self.whole, self.tol, self._limit = samples, dual, tol, limit
         # The problem with decided samples held at their bounds.
-        self.dual, self._has_held = dual.held(codes), bool((codes == LINEAR).any())
+        self.dual, self.has_held = dual.held(codes), bool((codes == LINEAR).any())
         if in_tiles:
             # More of them in single precision lead nowhere.
             limit = min(limit, 40 * samples.n)
@@ -159,8 +161,6 @@ class _Problem:
     def start(self, start: Start | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
         engine, dual, n = self.engine, self.dual, self.samples.n
-        if start is None and not (engine.whole or self._has_held):
-            return from_nothing(engine, dual)
         everyone, begin = np.arange(n), np.zeros(n) if start is None else start.beta
         beta = dual.balanced(np.clip(begin, dual.low, dual.high))
         if start is None or start.known is None or start.scores is None:
