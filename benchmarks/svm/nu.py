@@ -86,7 +86,8 @@ def linear(bench: Bench) -> Iterator[Row]:
         for nu in (0.1, 0.5):
             model = ScreenedOneClassSVM(nu, kernel="linear")
             side = fitted("ScreenedOneClassSVM", model, X, None)
-            seconds, sgd = best_of(1, SGDOneClassSVM(nu=nu, random_state=0).fit, X)
+            sgd = SGDOneClassSVM(nu=nu, random_state=0)
+            seconds, sgd = best_of(1, lambda model=sgd, X=X: model.fit(X))
             w = sgd.coef_.ravel()
             rho = np.quantile(X @ w, nu)
             gain = nu * len(X) * rho - np.maximum(rho - X @ w, 0.0).sum()

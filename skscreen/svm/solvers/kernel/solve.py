@@ -72,8 +72,9 @@ def solve_kernel(
     point = from_nothing(problem.engine, problem.dual) if grows else problem.start(start)
     view = problem.solve(point)
     attempts = [problem.on_all]
-    # Where rounding errors have led to a wrong decision whoever has decided takes it back.
-    if not codes[dual.low < dual.high].any() and not inside:
+    # Where rounding errors have led to a wrong decision whoever has decided takes it back. With
+    # prescribed sums there is neither a system of the features alone, nor a point of zeros.
+    if not (codes[dual.low < dual.high].any() or inside or dual.sums.any()):
         attempts += [problem.by_factor, problem.from_zero]
     for attempt in attempts:
         if view.gap <= tol * view.primal:
@@ -116,8 +117,10 @@ class _Problem:
 
     def _on_all(self, spent: int = 0) -> Engine:
         """Return the engine for all samples at once, in memory or of values of whatever size."""
-        # Half of the steps that are left: the others are for a factor, if the rank is low.
-        samples, limit = self.samples, (spent + self._limit + 1) // 2
+        samples, limit = self.samples, self._limit
+        if not self.whole.sums.any():
+            # Half of the steps that are left: the others are for a factor, if the rank is low.
+            limit = (spent + limit + 1) // 2
         gram, diagonal = samples.gram, samples.diagonal
         # For the largest set, as only what is written to takes memory.
         m = min(gram.n, LARGEST)
@@ -194,7 +197,7 @@ class _Problem:
 
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better one than an unsolved point where the kernel matrix has a low rank."""
-        if self.is_solved(view) or not self.engine.whole or self.whole.sums.any():
+        if self.is_solved(view) or not self.engine.whole:
             return point, view
         engine, left = self.engine, self._limit - self.engine.n_steps
         engine.max_steps = self._limit
