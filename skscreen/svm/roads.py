@@ -44,6 +44,8 @@ BY_FEATURES: tuple[Values, ...] = ("rows", "full features", "sparse features")
 # of pairs of classes, and of a single problem for one C; of a pair for the linear kernel, and of a
 # linear regression, whose rows are faster but for so few that what they prepare takes longer.
 FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
+# The same of regressions at a nu, most of whose samples are support vectors, and linear ones.
+FEW_IN_TUBE_AT_NU, FEW_ROWS_AT_NU = 1600, 1000
 # The same of pairs of many classes of few samples, whose matrix is one of all.
 MANY_IN_PAIRS = 5000
 # Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix.
@@ -271,19 +273,22 @@ def _at_nu(fit: Fit, facts: Facts) -> Road:
     if fit.one_class and fit.kernel == "linear":
         # Next to one prescribed sum rows are as fast as ever.
         return Road("rows", "rows", double=True, polished=0.0)
+    few = FEW_IN_PAIRS
+    if fit.regression:
+        few = FEW_ROWS_AT_NU if fit.kernel == "linear" else FEW_IN_TUBE_AT_NU
     full = facts.width < math.inf
-    if fit.n <= FEW_IN_PAIRS and fit.is_definite and full and not fit.again:
+    if fit.n <= few and fit.is_definite and full and not fit.again:
         return Road("class pairs", "columns", double=True, polished=0.0)
     fits = 8 * fit.n**2 <= fit.cache_size * 2**20
     most = BY_BLOCKS_AT_NU if fit.kernel == "rbf" else BY_BLOCKS
     in_tiles = not fits or (fit.n > most and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
-    few = fit.n_duals <= FEW_IN_SYSTEM
+    in_system = fit.n_duals <= FEW_IN_SYSTEM
     return Road(
         "levels" if in_single else "working sets",
         "tiles" if in_tiles else "matrix",
         double=not in_single,
-        polished=LAST_DIGITS_OF_FEW if few else LAST_DIGITS,
+        polished=LAST_DIGITS_OF_FEW if in_system else LAST_DIGITS,
         otherwise="" if fit.is_definite else "LIBSVM" if fit.indefinite == "warn" else "refuse",
     )
 

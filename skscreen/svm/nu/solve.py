@@ -40,7 +40,7 @@ _WORN = 100.0
 
 # Largest number of steps times samples, some tens of seconds: a nu below the share of samples that
 # are on the wrong side of any solution may need any number.
-_MOST_WORK = 5e10
+_MOST_WORK = 3.8e10
 
 
 @dataclass(frozen=True)
