@@ -11,15 +11,15 @@ from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.multiclass import Division
 from skscreen.samples.targets import BothSides
 from skscreen.svm.dual import Dual
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import Solution
 
 # Share of the primal value that rounding errors outside of the certificate may have.
 _LOST = 1e-9
 
 
 def with_weights(
-    division: Division | BothSides, problem: int, samples: tuple, bias: float, found: SampleSolution
-) -> SampleSolution:
+    division: Division | BothSides, problem: int, samples: tuple, bias: float, found: Solution
+) -> Solution:
     """Return a solution by values of the linear kernel with the weights of its features.
 
     `samples` are rows as given, those the values are of, and what was taken off each.
@@ -45,7 +45,7 @@ def with_weights(
     return replace(found, w=w, b=b, converged=converged, certificate=certificate)
 
 
-def with_given_targets(division: Any, problem: int, found: SampleSolution) -> SampleSolution:
+def with_given_targets(division: Any, problem: int, found: Solution) -> Solution:
     """Return a regression, converged only if rounding errors of targets do not count."""
     losses = division.losses_of_hinge(problem)
     size = float(np.abs(losses.lost).max()) + EPS * (abs(division.shift) + abs(found.b))

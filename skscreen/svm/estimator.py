@@ -43,7 +43,7 @@ from skscreen.svm.scores import (
     winners,
 )
 from skscreen.svm.solvers.kernel.pairs import sums_of_pairs
-from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, weights_of
+from skscreen.svm.solvers.solution import PairSolutions, Solution, weights_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -54,7 +54,7 @@ ADVICE = (
 )
 
 
-def warn_of_flaws(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> None:
+def warn_of_flaws(model: BaseEstimator, solutions: Sequence[Solution]) -> None:
     """Warn of solutions without a certificate, of other problems, and above the tolerance."""
     certified = [found for found in solutions if not np.isnan(found.certificate.gap)]
     if len(certified) < len(solutions):
@@ -255,7 +255,7 @@ def learn(
     model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
 ) -> BaseSVM:
     """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
-    is_joint, solutions = problem.road.solver in JOINT, list[SampleSolution]()
+    is_joint, solutions = problem.road.solver in JOINT, list[Solution]()
     n_problems = 1 if is_joint else problem.division.n_problems
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.width, n_threads)
@@ -284,10 +284,10 @@ def learn(
 
 def _solved(
     problem: SVMProblem, C: float, model: BaseSVM, starts: Sequence | None, n_threads: int
-) -> Iterator[SampleSolution]:
+) -> Iterator[Solution]:
     """Yield the solutions of all problems for one C, one after the other."""
     n_problems, spent = problem.division.n_problems, np.zeros(problem.division.n_problems, np.int64)
-    solve: Callable[..., SampleSolution] = problem.solve
+    solve: Callable[..., Solution] = problem.solve
     if problem.road.solver == "L1":
         solve = L1Fits(model, problem).solve
     elif starts is None and problem.road.solver == "rows at once" and math.isfinite(C):
@@ -311,7 +311,7 @@ def _solved(
 def fitted(
     model: BaseSVM,
     data: TrainingSet,
-    solutions: Sequence[SampleSolution],
+    solutions: Sequence[Solution],
     known: tuple | None = None,
 ) -> BaseSVM:
     """Return the estimator of finished solutions; `known` are samples and their scores."""
@@ -322,7 +322,7 @@ def fitted(
 
 
 def set_learned(
-    model: BaseEstimator, data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions,
+    model: BaseEstimator, data: TrainingSet, solutions: Sequence[Solution] | PairSolutions,
     **more: object,
 ) -> Any:  # fmt: skip
     """Set all fitted attributes, `more` too, in one step: an interrupt leaves all or none."""
@@ -367,7 +367,7 @@ def set_learned(
     return model
 
 
-def _certificates(model: BaseEstimator, solutions: Sequence[SampleSolution]) -> dict:
+def _certificates(model: BaseEstimator, solutions: Sequence[Solution]) -> dict:
     """Return what solutions tell of themselves."""
     primals = np.array([float(solution.certificate.primal) for solution in solutions])
     is_one_problem = len(solutions) == 1 or model.multi_class == "crammer_singer"
@@ -398,7 +398,7 @@ def _certificates_of_pairs(found: PairSolutions) -> dict:
 
 
 def _sizes(
-    data: TrainingSet, solutions: Sequence[SampleSolution] | PairSolutions, learned: dict
+    data: TrainingSet, solutions: Sequence[Solution] | PairSolutions, learned: dict
 ) -> tuple[np.ndarray, float]:
     """Return `sums` and `longest` of a `DecisionRule`."""
     kernel, division = data.kernel, data.division

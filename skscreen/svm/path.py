@@ -156,7 +156,7 @@ class SVCPath(PathOverC):
     ----------
     model : ScreenedSVC
         The parameters of the path. It is not fitted.
-    solutions : tuple of SampleSolution or JointSolution
+    solutions : tuple of Solution or JointSolution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
     labels : Labels
@@ -190,7 +190,7 @@ class SVRPath(PathOverC):
     ----------
     model : ScreenedSVR
         The parameters of the path. It is not fitted.
-    solutions : tuple of SampleSolution
+    solutions : tuple of Solution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
     targets : Targets

@@ -22,7 +22,7 @@ from skscreen.svm.estimator import warn_of_flaws
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import SVMProblem, TrainingSet, fit_of, settings_of
 from skscreen.svm.screening.rules import BEST
-from skscreen.svm.solvers.solution import SampleSolution, weights_of
+from skscreen.svm.solvers.solution import SampleSolution, Solution, weights_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class JointSolution:
     certificate, steps and time are sums.
     """
 
-    problems: tuple[SampleSolution, ...]
+    problems: tuple[Any, ...]  # `SampleSolution`s, and `Solution`s where they are finished
     C: float
     w: np.ndarray | None
     b: np.ndarray
@@ -89,13 +89,11 @@ class Paths:
         """Solve all problems for one C."""
         return self._joint([partial(_proved, solver, C, tol) for solver in self._solvers])
 
-    def finish(self, solution: SampleSolution | JointSolution) -> SampleSolution | JointSolution:
+    def finish(self, solution: SampleSolution | JointSolution) -> Solution | JointSolution:
         """Return a solution with weights of features and intercepts, and without scores."""
         return as_one(list(map(self._problem.finish, self._range, solution.problems)))
 
-    def solve_path(
-        self, Cs: Sequence[float], tol: float
-    ) -> Iterator[SampleSolution | JointSolution]:
+    def solve_path(self, Cs: Sequence[float], tol: float) -> Iterator[Solution | JointSolution]:
         """Solve for one C after the other; yields finished solutions."""
         if self._solvers:
             for C in Cs:
@@ -106,7 +104,7 @@ class Paths:
         for _ in Cs:
             yield self._joint([partial(next, path) for path in paths])
 
-    def _joint(self, solves: list[Callable]) -> SampleSolution | JointSolution:
+    def _joint(self, solves: list[Callable]) -> Any:
         if len(solves) == 1:
             return solves[0]()
         with blas_threads_for(self._problem.width, self._n_threads):
@@ -119,7 +117,7 @@ def _proved(solver: SamplePathSolver, C: float, tol: float) -> SampleSolution:
     return solver.with_proof(solver.solve(C, tol))
 
 
-def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
+def as_one(found: Sequence[Any]) -> Any:
     """Return the solutions of all problems for one C as one."""
     if len(found) == 1:
         return found[0]

@@ -49,7 +49,7 @@ from skscreen.svm.solvers.kernel.pairs import (
     has_all,
 )
 from skscreen.svm.solvers.linear.narrow import solve_narrow
-from skscreen.svm.solvers.solution import PairSolutions, SampleSolution
+from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, Solution
 from skscreen.svm.stored import StoredFit, is_worth_keeping
 from skscreen.svm.training_data import own
 from skscreen.svm.uncertified import solve_pairs
@@ -165,9 +165,9 @@ class SVMProblem:
             self._insert(k, out, alone)
         return out
 
-    def solve_at_once(self, C: float, tol: float) -> list[SampleSolution]:
+    def solve_at_once(self, C: float, tol: float) -> list[Solution]:
         """Solve all problems on few narrow rows for one C; some gaps may be too large."""
-        division, settings, out = self.division, self._settings, list[SampleSolution]()
+        division, settings, out = self.division, self._settings, list[Solution]()
         every = list(range(division.n_problems))
         # What has other weights in other problems takes a call for each.
         for together in [every] if self._fit.same_weights else [[k] for k in every]:
@@ -192,7 +192,7 @@ class SVMProblem:
         first, second = (self.division.members[c] for c in (i, j))
         return np.concatenate([signed[j - 1, first], signed[i, second]])
 
-    def _insert(self, problem: int, out: PairSolutions, alone: SampleSolution) -> None:
+    def _insert(self, problem: int, out: PairSolutions, alone: Solution) -> None:
         """Put the solution of one problem in its place."""
         i, j = self.division.pairs[problem]
         first, second = (self.division.members[c] for c in (i, j))
@@ -248,7 +248,7 @@ class SVMProblem:
         dual = Dual.of(losses, self.division.signs(problem), self._settings.free)
         return dual, GivenTargets.of(losses, dual)
 
-    def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
+    def finish(self, problem: int, solution: SampleSolution) -> Solution:
         """Return a solution with weights of features and intercept, and without scores."""
         return self._samples(problem).finish(solution, self.division.shift)
 
@@ -259,7 +259,7 @@ class SVMProblem:
         tol: float,
         start: np.ndarray | None = None,
         spent: int | None = None,
-    ) -> SampleSolution:
+    ) -> Solution:
         """Solve a problem for one C, perhaps inf, from dual variables or what a store knows.
 
         `spent` are the steps in which `pairs` found the start, where others have to go on.
@@ -306,7 +306,7 @@ class SVMProblem:
 
     def solve_path(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
-    ) -> Iterator[SampleSolution]:
+    ) -> Iterator[Solution]:
         """Solve a problem for one C after the other, from dual variables `start` if known."""
         settings = self._settings
         if self.pairs is not None:

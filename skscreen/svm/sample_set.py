@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -32,7 +32,7 @@ from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import rows_at, solve_linear
 from skscreen.svm.solvers.linear.state import SampleState
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, Solution
 from skscreen.svm.uncertified import GuardedSolver, UncertifiedSolver
 
 
@@ -248,7 +248,7 @@ class SampleSet:
         self._gram = self._made_definite(True)
         return self.path_solver(dual, given, spent)
 
-    def finish(self, solution: SampleSolution, origin: float) -> SampleSolution:
+    def finish(self, solution: SampleSolution, origin: float) -> Solution:
         """Return a solution as users see it, without scores; the intercept is `origin` larger."""
         settings, w, b = self.settings, solution.w, solution.b
         # Of a regression the sum of both sides of each sample.
@@ -262,4 +262,7 @@ class SampleSet:
         if self.changed is not None:
             shift = self.changed.shift
             b = b if self.changed.means is None else b - self.changed.means @ signed
-        return replace(solution, scores=np.empty(0), w=w, b=float(b) + origin, shift=shift)
+        return Solution(
+            solution.beta, w, float(b) + origin, solution.certificate, solution.n_iter,
+            solution.converged, solution.seconds, solution.history, solution.C, shift,
+        )  # fmt: skip

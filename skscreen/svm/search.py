@@ -41,7 +41,7 @@ from skscreen.svm.certified.search import CertifiedSearch
 from skscreen.svm.estimator import BaseSVM, fitted, learn, warn_of_flaws
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked_values, build, divided_as, validated
 from skscreen.svm.scores import pair_scores
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import Solution
 
 # The samples of each problem of a fold, as indices into the fold, and their dual variables.
 Start = list[tuple[np.ndarray, np.ndarray]]
@@ -264,7 +264,7 @@ def _solve_fold(model, grid: dict[str, list], training, weights, X_val) -> Itera
 
 
 def _scores_on_path(
-    model, data: TrainingSet, path: Sequence[Sequence[SampleSolution]], X_new
+    model, data: TrainingSet, path: Sequence[Sequence[Solution]], X_new
 ) -> list[np.ndarray]:
     """Return scores (n, n_problems) for each C of a path, with kernel values computed once."""
     division, kernel = data.division, data.kernel

@@ -9,7 +9,7 @@ import numpy as np
 
 from skscreen.core.checks import Matrix
 from skscreen.fitting.store import Store
-from skscreen.svm.solvers.solution import SampleSolution, growth
+from skscreen.svm.solvers.solution import SampleSolution, Solution, growth
 
 # C, dual variables, their scores if known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
@@ -26,7 +26,7 @@ class StoredFit:
     def __init__(self, store: Store, key: str, n_problems: int):
         self._store, self._key, self._n_problems = store, key, n_problems
         self._lock = Lock()
-        self._solved: dict[int, tuple[SampleSolution, float]] = {}
+        self._solved: dict[int, tuple[SampleSolution | Solution, float]] = {}
         self._read: tuple[float, list[list[Known]]] | None = None
 
     def neighbours(self, problem: int, C: float, n: int) -> list[Known]:
@@ -58,7 +58,9 @@ class StoredFit:
             out.append([(other, *point) for point in zip(betas, scores, C_mins, strict=True)])
         return out
 
-    def keep(self, problem: int, C: float, solution: SampleSolution, C_min: float = 0.0) -> None:
+    def keep(
+        self, problem: int, C: float, solution: SampleSolution | Solution, C_min: float = 0.0
+    ) -> None:
         """Add a solution; write the file when all problems are solved, if all are good."""
         with self._lock:
             self._solved[problem] = solution, C_min
@@ -72,6 +74,7 @@ class StoredFit:
             "sizes": np.array([last.beta.size for last in solutions]),
             "C_min": np.array([C_min for _, C_min in found]),
         }
-        if all(last.scores.size == last.beta.size for last in solutions):
-            arrays["scores"] = np.concatenate([last.scores for last in solutions])
+        scores = [last.scores for last in solutions if isinstance(last, SampleSolution)]
+        if len(scores) == len(solutions):
+            arrays["scores"] = np.concatenate(scores)
         self._store.put(self._key, C, arrays)

@@ -10,10 +10,10 @@ from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.solve import solve_crammer_singer
 from skscreen.svm.problem import SVMProblem, taken
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import Solution
 
 
-def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list[SampleSolution]:
+def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list[Solution]:
     """Return what the classes have of the one solution, all with its certificate.
 
     As for one-vs-rest there is one for each class, or one for two classes: the second class less
@@ -37,8 +37,8 @@ def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list
     d, seconds = X.shape[1], time.perf_counter() - began
     converged = found.certificate.relative_gap <= model.tol
     return [
-        SampleSolution(
-            beta=beta, scores=np.empty(0), w=w[:d].copy(), certificate=found.certificate,
+        Solution(
+            beta=beta, w=w[:d].copy(), certificate=found.certificate,
             n_iter=found.n_iter, converged=converged, seconds=seconds,
             b=bias * float(w[d]) if model.fit_intercept else 0.0, C=C,
         )

@@ -12,7 +12,7 @@ from skscreen.core.floats import EPS, LARGEST
 from skscreen.samples.labels import check_bounds
 from skscreen.svm.l1.solve import L1Problem, L1Solution
 from skscreen.svm.problem import SVMProblem
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import Solution
 
 
 class L1Fits:
@@ -48,13 +48,13 @@ class L1Fits:
             for k in range(division.n_problems)
         ]
 
-    def solve(self, k: int, C: float, tol: float, start: Any = None) -> SampleSolution:
+    def solve(self, k: int, C: float, tol: float, start: Any = None) -> Solution:
         """Solve a problem; dual variables, which `start` may be, are no start."""
         return self.solved(k, C, tol, None)[0]
 
     def solved(
         self, k: int, C: float, tol: float, start: L1Solution | None
-    ) -> tuple[SampleSolution, L1Solution]:
+    ) -> tuple[Solution, L1Solution]:
         """Solve a problem from what was found for another C; what it proves is the step "path"."""
         began, d = time.perf_counter(), self._d
         check_bounds(C, self.problems[k].weights)
@@ -69,8 +69,8 @@ class L1Fits:
             screening_event(where, n, np.where(zero[:d], ZERO, UNDECIDED), seconds, 1.0 / C)
             for where, n, zero in steps
         )
-        solution = SampleSolution(
-            beta=self.problems[k].signs * found.alpha, scores=np.empty(0), w=found.w[:d],
+        solution = Solution(
+            beta=self.problems[k].signs * found.alpha, w=found.w[:d],
             certificate=certificate,
             n_iter=found.n_iter, converged=certificate.relative_gap <= tol, seconds=seconds,
             history=history, b=self._scale * found.w[d] if self._scale else 0.0, C=C,

@@ -8,7 +8,7 @@ from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.paths import JointSolution, as_one
 from skscreen.svm.problem import SVMProblem
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import Solution
 from skscreen.svm.svc import ScreenedSVC
 
 
@@ -45,9 +45,7 @@ class L1Paths:
         """Largest C up to which all weights are 0."""
         return min(problem.C_min for problem in self._fits.problems)
 
-    def solve_path(
-        self, Cs: Sequence[float], tol: float
-    ) -> Iterator[SampleSolution | JointSolution]:
+    def solve_path(self, Cs: Sequence[float], tol: float) -> Iterator[Solution | JointSolution]:
         """Solve for one C after the other; yields finished solutions."""
         before = [None] * len(self._fits.problems)
         threads = Parallel(self._n_jobs, require="sharedmem")

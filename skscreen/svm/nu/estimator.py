@@ -10,7 +10,7 @@ from skscreen.core.sklearn_private import Interval, Options, StrOptions
 from skscreen.fitting.path import warn_unless_converged
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import KERNELS
-from skscreen.svm.nu.solve import NuSolution
+from skscreen.svm.nu.solve import NuSolution, ShownAtNu
 from skscreen.svm.parameters import KERNEL
 
 # All but those of a C.
@@ -37,7 +37,7 @@ _NOT_CERTIFIED = (
 )
 
 
-def warn_of(model: BaseEstimator, solutions: Sequence[NuSolution]) -> None:
+def warn_of(model: BaseEstimator, solutions: Sequence[NuSolution | ShownAtNu]) -> None:
     """Warn of solutions without a certificate, and above the tolerance."""
     certified = [found for found in solutions if not np.isnan(found.certificate.gap)]
     if len(certified) < len(solutions):

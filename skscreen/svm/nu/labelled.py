@@ -26,7 +26,7 @@ from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.samples import NuSamples, common_weight, limit_of, near_zero
-from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
+from skscreen.svm.nu.solve import NuSolution, NuSolver, ShownAtNu, by_libsvm, vanished
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.training_data import own_unless_made
 
@@ -41,7 +41,7 @@ class NuFit:
     """The solution of a problem as its solver has it, and as users see it."""
 
     found: NuSolution
-    shown: NuSolution
+    shown: ShownAtNu
     C: float = np.nan
     epsilon: float = np.nan
 
@@ -207,9 +207,9 @@ class NuProblems:
         scale = 1.0 / rho
         certificate = Certificate(*(scale * scale * value for value in vars(given).values()))
         w, b = self._weights_of_features(problem, found.beta, b)
-        shown = replace(
-            found, beta=scale * found.beta, scores=np.empty(0), b=scale * b,
-            w=None if w is None else scale * w, C=scale, certificate=certificate,
+        shown = found.shown(
+            beta=scale * found.beta, b=scale * b, w=None if w is None else scale * w, C=scale,
+            certificate=certificate,
         )  # fmt: skip
         return NuFit(found, shown, C=scale)
 
@@ -226,7 +226,7 @@ class NuProblems:
         epsilon, b = 0.5 * (above - below), 0.5 * (above + below)
         signed = found.beta.reshape(2, -1).sum(axis=0)
         w, b = self._weights_of_features(0, signed, b)
-        shown = replace(found, scores=np.empty(0), w=w, b=b + self.division.shift)
+        shown = found.shown(w=w, b=b + self.division.shift)
         return NuFit(found, shown, epsilon=max(float(epsilon), 0.0))
 
     def _weights_of_features(self, problem: int, signed: np.ndarray, b: float) -> tuple:
@@ -247,9 +247,9 @@ class NuProblems:
             C, y = float(self.model.C), self.division.labels.values
             found = by_libsvm(NuSVR, K, y, weights, limit, nu=nu, C=C)
             both = np.concatenate([np.maximum(found.beta, 0.0), np.minimum(found.beta, 0.0)])
-            return NuFit(found, replace(found, beta=both))
+            return NuFit(found, found.shown(beta=both))
         y = self.division.signs(problem)
         found = by_libsvm(NuSVC, K, y, weights, limit, nu=nu)
         # A dual variable at its bound is s_i / rho.
         C = float(np.max(found.alpha / weights))
-        return NuFit(found, replace(found, C=C), C=C)
+        return NuFit(found, found.shown(C=C), C=C)

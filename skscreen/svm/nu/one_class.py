@@ -373,7 +373,8 @@ def with_solution(
     unit = 2.0 / held.total if sphere else 1.0
     square = held.square / held.total**2
     offset = 2.0 / held.total * held.rho - square if sphere else held.rho
-    shown = found.stretched(1.0 / held.total, found.b) if sphere else found
+    scale = 1.0 / held.total if sphere else 1.0
+    shown = found.shown(beta=scale * found.beta, w=None if found.w is None else scale * found.w)
     more = {
         "offset_": offset,
         "intercept_": np.array([-offset]),

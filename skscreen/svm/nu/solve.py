@@ -33,7 +33,7 @@ from skscreen.svm.solvers.kernel.few import FewValues, solve_few
 from skscreen.svm.solvers.kernel.solve import Start, solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, Solution
 
 # Rounding errors of scores, over those of fresh ones, from which on they are computed anew.
 _WORN = 100.0
@@ -41,6 +41,18 @@ _WORN = 100.0
 # Largest number of steps times samples, some tens of seconds: a nu below the share of samples that
 # are on the wrong side of any solution may need any number.
 _MOST_WORK = 3.8e10
+
+
+@dataclass(frozen=True)
+class ShownAtNu(Solution):
+    """A solution at a nu as users see it."""
+
+    nu: float = np.nan
+
+    @property
+    def place(self) -> str:
+        """Position on a path, in words."""
+        return f"nu={self.nu:.3g}"
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,12 @@ class NuSolution(SampleSolution):
     def place(self) -> str:
         """Position on a path, in words."""
         return f"nu={self.nu:.3g}"
+
+    def shown(self, **changes: Any) -> ShownAtNu:
+        """Return it as users see it, with what is other than in the solver's scale."""
+        names = "beta", "w", "b", "certificate", "n_iter", "converged", "seconds", "history", "C"
+        known = {name: getattr(self, name) for name in (*names, "nu")}
+        return ShownAtNu(**{**known, **changes})
 
     @property
     def history_rows(self) -> np.ndarray:

@@ -10,84 +10,20 @@ import numpy as np
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 
 
-@dataclass(frozen=True)
-class SampleSolution:
-    """A solution of a `Dual` with its certificate.
-
-    Parameters
-    ----------
-    beta : ndarray of shape (n,)
-        Dual variables, with signs, of the full problem.
-    scores : ndarray of shape (n,)
-        <x_i, w> at w = sum_i beta_i x_i; without an unpenalised intercept, next to which small ones
-        would lose digits. Empty in what a path keeps.
-    w : ndarray of shape (d,), or None
-        The normal, where it is a vector (linear kernels); weights of the features in what a path
-        keeps.
-    certificate : Certificate
-        Of the full problem; the gap as a sum of non-negative terms.
-    n_iter : int
-    converged : bool
-    seconds : float
-        Screening included.
-    history : tuple of ScreeningEvent
-        Screening steps; lam = 1 / C, NaN from solvers, which know the C_i alone.
-    b : float, or ndarray of shape (n_groups,) of a problem with groups
-        Unpenalised intercept, to be added to the scores. In what a path keeps the
-        intercept of the decision function, penalised or not.
-    C : float
-        NaN from solvers.
-    rounding : float
-        Errors, beyond those of double precision, that scores may have, over the lengths |x_i|.
-        The samples which have them add nothing to the gap.
-    shift : float
-        What was added to the diagonal of the kernel matrix; in what a path keeps.
-    apart : float
-        |w - sum_i beta_i x_i|, where scores are those of w.
-    progress : tuple of tuples
-        What was known on the way: (steps, seconds, primal value, gap).
-    errors : ndarray of shape (n,), or None
-        Bounds on errors of the scores one by one, where the solver knows them.
-    """
+class Solved:
+    """What solutions tell, as solvers have them and as users see them."""
 
     beta: np.ndarray
-    scores: np.ndarray
-    w: np.ndarray | None
     certificate: Certificate
     n_iter: int
     converged: bool
-    seconds: float
-    history: tuple[ScreeningEvent, ...] = ()
-    b: Any = 0.0
-    C: float = np.nan
-    rounding: float = 0.0
-    shift: float = 0.0
-    apart: float = 0.0
-    progress: tuple = ()
-    errors: np.ndarray | None = None
-
-    def stretched(self, factor: float, b: float) -> "SampleSolution":
-        """Return the solution with a vector `factor` times as long, and the intercept of that."""
-        w = None if self.w is None else factor * self.w
-        return replace(
-            self, beta=factor * self.beta, scores=factor * self.scores, w=w, b=b,
-            apart=factor * self.apart,
-        )  # fmt: skip
+    history: tuple[ScreeningEvent, ...]
+    C: float
 
     @property
     def alpha(self) -> np.ndarray:
         """Dual variables without signs."""
         return np.abs(self.beta)
-
-    @property
-    def flawless(self) -> bool:
-        """Whether it is a certified solution of the problem as it was given."""
-        return self.converged and self.shift == 0.0 and not np.isnan(self.certificate.gap)
-
-    @property
-    def problems(self) -> tuple["SampleSolution", ...]:
-        """The solutions for this C: a single one for two classes."""
-        return (self,)
 
     @property
     def n_items(self) -> int:
@@ -114,6 +50,112 @@ class SampleSolution:
         return n_screened(self.history, where) / max(self.n_items, 1)
 
 
+@dataclass(frozen=True)
+class SampleSolution(Solved):
+    """A solution of a `Dual` with its certificate, as solvers have it.
+
+    Parameters
+    ----------
+    beta : ndarray of shape (n,)
+        Dual variables, with signs, of the full problem.
+    scores : ndarray of shape (n,)
+        <x_i, w> at w = sum_i beta_i x_i; without an unpenalised intercept, next to which small ones
+        would lose digits.
+    w : ndarray of shape (d,), or None
+        The normal, where it is a vector (linear kernels), with the weight of a feature that carries
+        the intercept.
+    certificate : Certificate
+        Of the full problem; the gap as a sum of non-negative terms.
+    n_iter : int
+    converged : bool
+    seconds : float
+        Screening included.
+    history : tuple of ScreeningEvent
+        Screening steps; lam = 1 / C, NaN where the C_i alone are known.
+    b : float, or ndarray of shape (n_groups,) of a problem with groups
+        Unpenalised intercept, to be added to the scores.
+    C : float
+        NaN where the C_i alone are known.
+    rounding : float
+        Errors, beyond those of double precision, that scores may have, over the lengths |x_i|.
+        The samples which have them add nothing to the gap.
+    apart : float
+        |w - sum_i beta_i x_i|, where scores are those of w.
+    progress : tuple of tuples
+        What was known on the way: (steps, seconds, primal value, gap).
+    errors : ndarray of shape (n,), or None
+        Bounds on errors of the scores one by one, where the solver knows them.
+    """
+
+    beta: np.ndarray
+    scores: np.ndarray
+    w: np.ndarray | None
+    certificate: Certificate
+    n_iter: int
+    converged: bool
+    seconds: float
+    history: tuple[ScreeningEvent, ...] = ()
+    b: Any = 0.0
+    C: float = np.nan
+    rounding: float = 0.0
+    apart: float = 0.0
+    progress: tuple = ()
+    errors: np.ndarray | None = None
+
+    def stretched(self, factor: float, b: float) -> "SampleSolution":
+        """Return the solution with a vector `factor` times as long, and the intercept of that."""
+        w = None if self.w is None else factor * self.w
+        return replace(
+            self, beta=factor * self.beta, scores=factor * self.scores, w=w, b=b,
+            apart=factor * self.apart,
+        )  # fmt: skip
+
+    @property
+    def problems(self) -> tuple["SampleSolution", ...]:
+        """The solutions for this C: a single one for two classes."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class Solution(Solved):
+    """A solution as users see it, and as paths keep it.
+
+    Parameters
+    ----------
+    beta : ndarray of shape (n,)
+        Dual variables, with signs.
+    w : ndarray of shape (n_features,), or None
+        Weights of the features, of the linear kernel.
+    b : float
+        Intercept of the decision function, penalised or not.
+    certificate, n_iter, converged, seconds, history, C
+        As of `SampleSolution`.
+    shift : float
+        What was added to the diagonal of the kernel matrix.
+    """
+
+    beta: np.ndarray
+    w: np.ndarray | None
+    b: float
+    certificate: Certificate
+    n_iter: int
+    converged: bool
+    seconds: float
+    history: tuple[ScreeningEvent, ...] = ()
+    C: float = np.nan
+    shift: float = 0.0
+
+    @property
+    def flawless(self) -> bool:
+        """Whether it is a certified solution of the problem as it was given."""
+        return self.converged and self.shift == 0.0 and not np.isnan(self.certificate.gap)
+
+    @property
+    def problems(self) -> tuple["Solution", ...]:
+        """The solutions for this C: a single one for two classes."""
+        return (self,)
+
+
 def since(progress: Iterable[tuple], seconds: float) -> tuple:
     """Return (steps, time, ...) as (steps, seconds, ...) since the start, which was so long ago."""
     began = perf_counter() - seconds
@@ -137,17 +179,16 @@ class PairSolutions:
         """Gaps as fractions of the primal objectives."""
         return self.gaps / np.where(self.primals == 0.0, 1.0, np.abs(self.primals))
 
-    def alone(self, problem: int) -> SampleSolution:
+    def alone(self, problem: int) -> Solution:
         """Return the solution of one problem without its dual variables."""
         primal, gap = float(self.primals[problem]), float(self.gaps[problem])
-        return SampleSolution(
-            np.empty(0), np.empty(0), None, Certificate(primal, primal - gap, gap),
-            int(self.n_iters[problem]), converged=False, seconds=0.0, b=float(self.b[problem]),
-            C=self.C,
+        return Solution(
+            np.empty(0), None, float(self.b[problem]), Certificate(primal, primal - gap, gap),
+            int(self.n_iters[problem]), converged=False, seconds=0.0, C=self.C,
         )  # fmt: skip
 
 
-def weights_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
+def weights_of(solutions: Iterable[SampleSolution | Solution]) -> np.ndarray:
     """Return the weights of the features of solutions, (n_solutions, n_features)."""
     return np.stack([found.w for found in solutions if found.w is not None])
 

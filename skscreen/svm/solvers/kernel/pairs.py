@@ -30,7 +30,7 @@ from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.few import FewValues, few_values, solve_few
 from skscreen.svm.solvers.kernel.levels import from_nothing
-from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, growth
+from skscreen.svm.solvers.solution import PairSolutions, Solution, growth
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
 WHOLE = 3000
@@ -61,7 +61,7 @@ class ClassPairs:
 
     def solve_path(
         self, problem: int, Cs: Iterable[float], tol: float, start: np.ndarray | None = None
-    ) -> Iterator[SampleSolution]:
+    ) -> Iterator[Solution]:
         """Solve a problem for one C after the other to a relative gap, from `start` (n_pair,)."""
         rows, signs = self._division.rows(problem), self._division.signs(problem)
         whole = Dual.of(self._division.losses_of_hinge(problem), signs, self._free)
@@ -78,9 +78,8 @@ class ClassPairs:
                 beta = dual.balanced(np.clip(beta, dual.low, dual.high))
             b, gap, primal, n_iter = solve(dual, beta, tol, limit)
             before = C
-            yield SampleSolution(
+            yield Solution(
                 beta=np.clip(beta, dual.low, dual.high),
-                scores=np.empty(0),
                 w=None,
                 certificate=Certificate(primal, primal - gap, gap),
                 n_iter=n_iter,

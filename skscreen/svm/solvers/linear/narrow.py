@@ -18,7 +18,7 @@ from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.losses import SampleLosses
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import Solution
 
 
 def with_feature(X: np.ndarray, bias: float) -> np.ndarray:
@@ -32,7 +32,7 @@ def with_feature(X: np.ndarray, bias: float) -> np.ndarray:
 
 def solve_narrow(
     X: np.ndarray, bias: float, losses: SampleLosses, signs: np.ndarray, C: float, tol: float
-) -> list[SampleSolution]:
+) -> list[Solution]:
     """Return the solutions for C times losses (m,) and rows of signs (k, m), as users see them.
 
     m is n, or 2 n of samples that stand twice. Some may not have reached the tolerance.
@@ -46,10 +46,10 @@ def solve_narrow(
     else:
         loops.solve_hinges(rows, norms, losses.thresholds, C * losses.caps, signs, tol, *out)
         betas = signs * duals
-    seconds, nothing = (perf_counter() - began) / k, np.empty(0)
+    seconds = (perf_counter() - began) / k
     return [
-        SampleSolution(
-            beta=own, scores=nothing, w=each[: X.shape[1]],
+        Solution(
+            beta=own, w=each[: X.shape[1]],
             certificate=Certificate(primal, primal - gap, gap), n_iter=int(steps),
             converged=gap <= tol * primal, seconds=seconds,
             b=float(bias * each[-1]) if bias else 0.0, C=C,
