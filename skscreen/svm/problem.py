@@ -95,7 +95,7 @@ class SVMProblem:
         self._sets: dict[int, SampleSet] = {}
         members = data.division.members if fit.one_vs_one else ()
         everyone = SampleSet(self.taking_part, self.kernel, settings, fit, members=members)
-        self.road = everyone.road
+        self.road, self._everyone = everyone.road, everyone
         data.division.check(data.X.shape[1] if self.road.values in BY_FEATURES else 0)
         self._fit = replace(fit, stored=self.road.stores)
         self._stored: StoredFit | None = None
@@ -149,7 +149,9 @@ class SVMProblem:
         if not math.isinf(C) and self._is_uncertified:
             check_bounds(C, self.labels.weights)
             how = self.division, C, self._settings.max_iter
-            return solve_pairs(self.taking_part, self.kernel, *how)
+            fits = 8 * self._fit.n**2 <= self._settings.cache_size * 2**20
+            K = self._everyone.by_class if fits else None
+            return solve_pairs(self.taking_part, self.kernel, *how, K)
         is_limited = self._settings.max_iter is not None or math.isinf(C)
         if self.pairs is None or not self._fit.one_vs_one or is_limited:
             return None

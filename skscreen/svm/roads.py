@@ -46,10 +46,9 @@ BY_FEATURES: tuple[Values, ...] = ("rows", "full features", "sparse features")
 FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 # The same of regressions at a nu, most of whose samples are support vectors, and linear ones.
 FEW_IN_TUBE_AT_NU, FEW_ROWS_AT_NU = 1600, 1000
-# The same of pairs of many classes of few samples, whose matrix is one of all.
-MANY_IN_PAIRS = 5000
-# Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix.
-MANY_A_CLASS = 48
+# Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix,
+# which is one of all classes; and with features from a number on, which make columns dear.
+MANY_A_CLASS, MANY_A_WIDE_CLASS, WIDE_COLUMNS = 48, 110, 48
 
 # Fixed work of visiting a sample (random access), in units of reading one entry of a row, about a
 # nanosecond; work of a multiplication in a product or factorisation of matrices; and the largest
@@ -304,14 +303,21 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
         if not fit.is_definite and not facts.is_definite:
             is_whole = fit.plan == "one C" and _otherwise(fit) == "LIBSVM"
             return Road("LIBSVM", "matrix", double=True, together=True) if is_whole else None
-        few = not fit.is_definite or fit.n < MANY_A_CLASS * len(fit.classes)
-        few = few and fit.one_vs_one
-        values: Values = "few" if few else "columns"
+        values: Values = "few" if fit.one_vs_one and _is_whole(fit, facts) else "columns"
         return Road("class pairs", values, double=True, together=True)
     shares = fit.one_vs_one and fit.is_definite and fit.kernel != "linear"
     if shares and facts.largest <= LARGEST_SINGLE:
         return Road("class pairs", "class blocks", together=True, stores=fit.stored)
     return None
+
+
+def _is_whole(fit: Fit, facts: Facts) -> bool:
+    """Whether pairs of classes share a matrix of all samples, which takes less time than columns."""
+    if not fit.is_definite:
+        return True
+    dear = WIDE_COLUMNS <= facts.width < math.inf
+    most = (MANY_A_WIDE_CLASS if dear else MANY_A_CLASS) * len(fit.classes)
+    return fit.n < most and 8 * fit.n**2 <= fit.cache_size * 2**20
 
 
 def _is_small(fit: Fit, facts: Facts) -> bool:
@@ -322,8 +328,10 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
         return False
     if fit.one_vs_one:
         largest = sum(sorted(fit.classes)[-2:])
-        many_classes = fit.n <= MANY_IN_PAIRS and largest <= FEW_ROWS
-        small = fit.n <= FEW_IN_PAIRS or (many_classes and 8 * fit.n**2 <= fit.cache_size * 2**20)
+        # Columns take no memory; of sparse rows there are none.
+        columns = fit.is_definite and facts.width < math.inf
+        fits = columns or 8 * fit.n**2 <= fit.cache_size * 2**20
+        small = fit.n <= FEW_IN_PAIRS or (largest <= FEW_ROWS and fits)
         if linear:
             return small and largest <= FEW_ROWS and 1.0 / LARGEST < facts.largest < LARGEST
         return small

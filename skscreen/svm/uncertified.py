@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
+from sklearn.utils import gen_batches
 
+from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.kernel import Kernel
@@ -30,44 +32,40 @@ SHIFTED = (
 
 
 def solve_pairs(
-    X: Any, kernel: Kernel, division: OneVsOne, C: float, max_iter: int | None
-) -> PairSolutions:
-    """Return the points of all pairs of classes where one call of LIBSVM stops."""
-    labels, members, n = division.labels, division.members, division.labels.rows.size
-    caps, signed = C * labels.weights, np.zeros((len(members) - 1, n))
-    given = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
-    model = SVC(kernel=kernel.name, max_iter=max_iter or -1, **given)
+    X: Any, kernel: Kernel, division: OneVsOne, C: float, max_iter: int | None,
+    K: np.ndarray | None,
+) -> PairSolutions:  # fmt: skip
+    """Return the points of all pairs of classes where one call of LIBSVM stops.
+
+    `K` is the kernel matrix of the samples class by class, or None if it is too large.
+    """
+    labels, order = division.labels, np.concatenate(division.members)
+    caps, signed = C * labels.weights, np.zeros((len(division.members) - 1, order.size))
+    if K is None:
+        given = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
+        samples, rows, model = X, np.arange(order.size), SVC(kernel=kernel.name, **given)
+    else:
+        samples, rows, model = K, order, SVC(kernel="precomputed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, labels.codes, sample_weight=caps)
+        model.set_params(max_iter=max_iter or -1)
+        model.fit(samples, labels.codes[rows], sample_weight=caps[rows])
     coefs = model.dual_coef_
-    signed[:, model.support_] = coefs.toarray() if sparse.issparse(coefs) else coefs
-    # Of each sample for each other class.
-    row = np.arange(len(members) - 1)
-    other = row + (row >= labels.codes[:, None])
-    scores, b = _scores(X, kernel, division, signed), np.ravel(model.intercept_)
-    first = np.minimum(other, labels.codes[:, None])
-    second = np.maximum(other, labels.codes[:, None])
-    problem = first * len(members) - first * (first + 1) // 2 + second - first - 1
-    signs = np.where(labels.codes[:, None] < other, 1.0, -1.0)
-    lost = caps[:, None] * np.maximum(1.0 - signs * (scores + b[problem]), 0.0)
-    values = (0.5 * signed.T * scores + lost).ravel()
-    primals = np.bincount(problem.ravel(), values, minlength=b.size)
+    signed[:, rows[model.support_]] = coefs.toarray() if sparse.issparse(coefs) else coefs
+    b, ends = np.ravel(model.intercept_), np.cumsum([own.size for own in division.members])
+    dual, primals = np.ascontiguousarray(signed[:, order]), np.zeros(b.size)
+    for part in gen_batches(order.size, order.size if K is not None else 256):
+        if K is not None:
+            values = K
+        elif kernel.name == "precomputed":
+            values = np.asarray(X[np.ix_(order[part], order)], np.float64)
+        else:
+            values = kernel.between(X[order[part]], X[order])
+        loops.add_primals(
+            np.ascontiguousarray(values), part.start, dual, caps[order], b, ends, primals
+        )
     gaps, n_iters = np.full(b.size, np.nan), np.ravel(model.n_iter_).astype(np.int64)
     return PairSolutions(C, signed, b, gaps, primals, n_iters)
-
-
-def _scores(X: Any, kernel: Kernel, division: OneVsOne, signed: np.ndarray) -> np.ndarray:
-    """Return the scores (n, n_classes - 1) of samples, without intercepts, for each other class."""
-    codes, out = division.labels.codes, np.zeros(signed.T.shape)
-    for c, rows in enumerate(division.members):
-        given = kernel.name == "precomputed"
-        K = X[:, rows] if given else kernel.between(X, X[rows])
-        out[rows] += K[rows] @ signed[:, rows].T
-        others = np.flatnonzero(codes != c)
-        own, place = codes[others] - (codes[others] > c), c - (c > codes[others])
-        out[others, place] += np.einsum("ij,ij->i", K[others], signed[np.ix_(own, rows)])
-    return out
 
 
 class UncertifiedSolver:

@@ -42,6 +42,7 @@ namespace skscreen::svm {
 
 void bind_scores(nb::module_& m) {
   m.def("sum_by_class", &sum_by_class, ReleaseGIL());
+  m.def("add_primals", &add_primals, ReleaseGIL());
   bind_pairs<SumsOfPairs, Stack<const double>, Reals>(m);
   bind_pairs<GivenPairs, Matrix<const double>>(m);
   m.def("near_ties", &near_ties, ReleaseGIL());

@@ -35,6 +35,40 @@ inline void sum_by_class(Matrix<const double> K, Matrix<const double> coefs,
     }
 }
 
+// Adds to `primals`, one a problem, what training samples, class by class, have of the values
+// 1/2 |w|^2 + sum of cap max(0, 1 - sign score): of samples from `first` on, whose kernel values with
+// all are K. Row m of dual (n_classes - 1, n) holds dual variables with signs in the problem with the
+// m-th other class; classes end before `ends`.
+inline void add_primals(Matrix<const double> K, int64_t first, Matrix<const double> dual,
+                        Array<const double> caps, Array<const double> intercepts,
+                        Array<const int64_t> ends, Array<double> primals) {
+  const int64_t n = K.columns, n_classes = ends.size;
+  expects(n_classes > 0 && ends[n_classes - 1] == n, "ends must be those of all");
+  expects_starts("ends", ends, n);
+  expects(0 <= first && first + K.rows <= n, "first must be that of rows of samples");
+  expects_shape(n_classes - 1, n, "dual", dual);
+  expects_sizes(n, "caps", caps);
+  expects_sizes(n_classes * (n_classes - 1) / 2, "intercepts", intercepts, "primals", primals);
+  // Of values times dual variables of a class.
+  const auto sum = [dual, ends](const double* values, int64_t row, int64_t c) {
+    const int64_t begin = c == 0 ? 0 : ends[c - 1];
+    const double *own = values + begin, *coefs = dual.row(row).data + begin;
+    return sum_of(ends[c] - begin, [own, coefs](int64_t j) { return own[j] * coefs[j]; });
+  };
+  for (int64_t i = 0, p = 0; i < K.rows; ++i) {
+    const int64_t r = first + i;
+    const double* values = K.row(i).data;
+    while (r >= ends[p]) ++p;
+    for (int64_t m = 0; m < n_classes - 1; ++m) {
+      const int64_t other = m + (m >= p), low = std::min(p, other), high = std::max(p, other);
+      const int64_t k = low * n_classes - low * (low + 1) / 2 + high - low - 1;
+      const double score = sum(values, m, p) + sum(values, p - (p > other), other);
+      const double margin = (p < other ? 1.0 : -1.0) * (score + intercepts[k]);
+      primals[k] += 0.5 * dual(m, r) * score + caps[r] * std::max(1.0 - margin, 0.0);
+    }
+  }
+}
+
 // Errors of long sums mostly cancel: no score above is taken for noise.
 constexpr double MOST_NOISE = 1e-8;
 

@@ -75,7 +75,15 @@ def check_definite(K: np.ndarray) -> None:
     """Refuse a symmetric matrix that is not finite, or has a negative eigenvalue."""
     if not np.all(np.isfinite(K)):
         raise ValueError("the kernel has values that are not finite on X")
-    missing(K, shift=False)
+    _refuse_some(K, (32, len(K)), free=False)
+
+
+def _refuse_some(K: np.ndarray, sizes: tuple[int, ...], free: bool) -> None:
+    """Refuse a matrix that is indefinite on few samples: their eigenvalues take less time."""
+    for size in sizes:
+        some = np.linspace(0, len(K) - 1, min(len(K), size)).astype(np.int64)
+        part = K[np.ix_(some, some)]
+        missing(_centred(part) if free else part, shift=False)
 
 
 class DefiniteMatrix(NamedTuple):
@@ -90,9 +98,7 @@ def made_definite(K: np.ndarray, *, free: bool, shift: bool) -> DefiniteMatrix:
     """Return a definite matrix (n, n), for sums of zero where `free`; refuse it without `shift`."""
     check_memory(3.0 * K.nbytes, f"The eigenvalues of {len(K):,} samples", "Use fewer samples.")
     if not shift:
-        # The eigenvalues of a few samples refuse a wrong matrix early.
-        some = np.linspace(0, len(K) - 1, min(len(K), 256)).astype(np.int64)
-        missing(_centred(K[np.ix_(some, some)]) if free else K[np.ix_(some, some)], shift)
+        _refuse_some(K, (32, 256), free)
     means = K.mean(axis=0) if free else None
     K = _centred(K) if free else np.array(K, dtype=np.float64)
     added = missing(K, shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -62,7 +63,7 @@ def rbf_of_distances(D: np.ndarray, gamma: float, out: np.ndarray) -> np.ndarray
     """Write exp(-gamma D) to `out`, which may be D itself, and return it."""
     # A product that overflows has the exponential 0.
     with np.errstate(over="ignore"):
-        for rows in _in_cache(D):
+        for rows in in_cache(D):
             np.multiply(D[rows], -gamma, out=out[rows])
             np.exp(out[rows], out=out[rows])
     return out
@@ -107,14 +108,14 @@ def square_norms(X: Matrix) -> np.ndarray:
 
 def _from_products(P: np.ndarray, squares_A, squares_B) -> None:
     """Turn inner products into squared distances, in place."""
-    for rows in _in_cache(P):
+    for rows in in_cache(P):
         P[rows] *= -2.0
         # Add both squares first, which keeps symmetric matrices symmetric.
         P[rows] += squares_A[rows, None] + squares_B
         np.maximum(P[rows], 0.0, out=P[rows])
 
 
-def _in_cache(matrix: np.ndarray):
+def in_cache(matrix: np.ndarray):
     """Yield blocks of rows that stay in the processor's cache."""
-    n_rows = max(2**15 // max(matrix.shape[1], 1), 1)
+    n_rows = max(2**15 // max(prod(matrix.shape[1:]), 1), 1)
     return (slice(first, first + n_rows) for first in range(0, len(matrix), n_rows))

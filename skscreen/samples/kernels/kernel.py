@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -17,6 +16,7 @@ from skscreen.core.checks import Matrix, MatrixLike, is_sparse
 from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.kernels.definite import check_symmetric
 from skscreen.samples.kernels.distances import (
+    in_cache,
     lost_digits,
     near_origin,
     rbf_of_distances,
@@ -217,8 +217,8 @@ class Kernel:
         if self.name == "linear":
             return safe_sparse_dot(X, Y.T, dense_output=True)
         if self.name != "rbf":
-            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
+            inner = safe_sparse_dot(X, Y.T, dense_output=True)
+            return self.of_products(np.asarray(inner, np.float64))
         # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
         if max(shape) * X.shape[1] <= FEW_ENTRIES:
             X, Y = (A.toarray() if is_sparse(A) else A for A in (X, Y))
@@ -239,11 +239,18 @@ class Kernel:
         return self.of_products(X @ Y.T)
 
     def of_products(self, inner: np.ndarray) -> np.ndarray:
-        """Return the values of a kernel of inner products."""
+        """Return the values of a kernel of inner products, in their place."""
         if self.name == "linear":
             return inner
-        inner = self.gamma * inner + self.coef0
-        return np.tanh(inner) if self.name == "sigmoid" else inner**self.degree
+        for rows in in_cache(inner):
+            part = inner[rows]
+            part *= self.gamma
+            part += self.coef0
+            if self.name == "sigmoid":
+                np.tanh(part, out=part)
+            else:
+                part **= self.degree
+        return inner
 
 
 def matrix_of(kernel: Callable, A: Matrix, B: Matrix, shape: tuple[int, int]) -> np.ndarray:

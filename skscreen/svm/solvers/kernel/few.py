@@ -16,6 +16,7 @@ from scipy import sparse
 from skscreen._compiled import svm as loops
 from skscreen.core.checks import Matrix
 from skscreen.core.floats import EPS
+from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.kernels.gram import Gram, value_error
 from skscreen.samples.kernels.kernel import Kernel
@@ -122,7 +123,8 @@ def class_values(
 
     The rest was taken off, as a free intercept takes it up; |K_ij| is at most sizes_i sizes_j.
     """
-    gram = Gram(X, kernel, cache_size=0.0)
+    gram, n = Gram(X, kernel, cache_size=0.0), X.shape[0]
+    check_kernel_memory(n, n, 2, "Use a smaller cache_size, or fewer samples.")
     everyone = slice(None)
     if kernel.name != "rbf":
         K = np.ascontiguousarray(gram.compute(everyone, everyone))
