@@ -148,17 +148,15 @@ class SVMProblem:
         """Solve the problems of all pairs of classes for one C in one call, if there is one."""
         if not math.isinf(C) and self._is_uncertified:
             check_bounds(C, self.labels.weights)
-            how = self.division, C, self._settings.max_iter
-            fits = 8 * self._fit.n**2 <= self._settings.cache_size * 2**20
-            K = self._everyone.by_class if fits else None
-            return solve_pairs(self.taking_part, self.kernel, *how, K)
+            K = self._everyone.by_class if self._fit.fits else None
+            how = self.division, C, self._settings.max_iter, K
+            return solve_pairs(self.taking_part, self.kernel, *how)
         is_limited = self._settings.max_iter is not None or math.isinf(C)
-        if self.pairs is None or not self._fit.one_vs_one or is_limited:
-            return None
-        if not has_all(self.pairs):
+        known = None if is_limited or not self._fit.one_vs_one else self.pairs
+        if known is None or not has_all(known):
             return None
         check_bounds(C, self.labels.weights)
-        out = self.pairs.solve_together(C, tol)
+        out = known.solve_together(C, tol)
         unsolved = ~(out.gaps <= tol * out.primals)
         if self.kernel.name == "linear":
             unsolved |= ~set_weights(out, self.division, self.taking_part, *self._near_zero)

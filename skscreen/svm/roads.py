@@ -48,7 +48,7 @@ FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 FEW_IN_TUBE_AT_NU, FEW_ROWS_AT_NU = 1600, 1000
 # Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix,
 # which is one of all classes; and with features from a number on, which make columns dear.
-MANY_A_CLASS, MANY_A_WIDE_CLASS, WIDE_COLUMNS = 48, 110, 48
+MANY_A_CLASS, MANY_A_WIDE_CLASS, WIDE_COLUMNS = 48, 110, 100
 
 # Fixed work of visiting a sample (random access), in units of reading one entry of a row, about a
 # nanosecond; work of a multiplication in a product or factorisation of matrices; and the largest
@@ -154,6 +154,11 @@ class Fit:
     def n_duals(self) -> int:
         """Number of dual variables: samples of a regression stand twice."""
         return 2 * self.n if self.regression else self.n
+
+    @property
+    def fits(self) -> bool:
+        """Whether a kernel matrix of all samples takes no more than its megabytes."""
+        return 8 * self.n**2 <= self.cache_size * 2**20
 
     @property
     def n_problems(self) -> int:
@@ -278,9 +283,8 @@ def _at_nu(fit: Fit, facts: Facts) -> Road:
     full = facts.width < math.inf
     if fit.n <= few and fit.is_definite and full and not fit.again:
         return Road("class pairs", "columns", double=True, polished=0.0)
-    fits = 8 * fit.n**2 <= fit.cache_size * 2**20
     most = BY_BLOCKS_AT_NU if fit.kernel == "rbf" else BY_BLOCKS
-    in_tiles = not fits or (fit.n > most and fit.is_definite and facts.is_wide)
+    in_tiles = not fit.fits or (fit.n > most and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
     in_system = fit.n_duals <= FEW_IN_SYSTEM
     return Road(
@@ -312,12 +316,12 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
 
 
 def _is_whole(fit: Fit, facts: Facts) -> bool:
-    """Whether pairs of classes share a matrix of all samples, which takes less time than columns."""
+    """Whether pairs of classes share a matrix of all, which takes less time than columns."""
     if not fit.is_definite:
         return True
     dear = WIDE_COLUMNS <= facts.width < math.inf
     most = (MANY_A_WIDE_CLASS if dear else MANY_A_CLASS) * len(fit.classes)
-    return fit.n < most and 8 * fit.n**2 <= fit.cache_size * 2**20
+    return fit.n < most and fit.fits
 
 
 def _is_small(fit: Fit, facts: Facts) -> bool:
@@ -329,9 +333,9 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
     if fit.one_vs_one:
         largest = sum(sorted(fit.classes)[-2:])
         # Columns take no memory; of sparse rows there are none.
-        columns = fit.is_definite and facts.width < math.inf
-        fits = columns or 8 * fit.n**2 <= fit.cache_size * 2**20
-        small = fit.n <= FEW_IN_PAIRS or (largest <= FEW_ROWS and fits)
+        small = fit.n <= FEW_IN_PAIRS or (
+            largest <= FEW_ROWS and (fit.fits or (fit.is_definite and facts.width < math.inf))
+        )
         if linear:
             return small and largest <= FEW_ROWS and 1.0 / LARGEST < facts.largest < LARGEST
         return small
@@ -383,13 +387,12 @@ def _by_kernel(fit: Fit, facts: Facts) -> Road:
     is_alone = fit.plan in ("one C", "C=inf") and fit.n_problems == 1 and not fit.stored
     # With many samples of a regression tiles are cheaper than the matrix, even for a path.
     is_path = fit.regression and fit.plan in ("grid", "eps") and fit.kernel == "rbf"
-    fits = 8 * fit.n**2 <= fit.cache_size * 2**20
     # Computing the matrix takes longer than solving one problem; unless it is next to a unit
     # matrix, as most samples are support vectors then.
     by_tiles = (is_alone or is_path) and fit.n > BY_BLOCKS and not fit.shared
     inside = fit.regression and not fit.tube and fit.loss == "epsilon_insensitive"
-    inside = inside and fits and fit.n <= INTERIOR and facts.largest <= LARGEST_SINGLE
-    in_tiles = not fits or (by_tiles and not inside and fit.is_definite and facts.is_wide)
+    inside = inside and fit.fits and fit.n <= INTERIOR and facts.largest <= LARGEST_SINGLE
+    in_tiles = not fit.fits or (by_tiles and not inside and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
     grows = in_single and (fit.n > FROM_NOTHING or fit.loss.startswith("squared"))
     return Road(

@@ -114,8 +114,8 @@ class ScreenedSVC(OwnScreening, BaseSVC):
         search over C costs little more than a path for each fold. The solution is the same, within
         `tol`. Kernel matrices are not stored there but kept in the memory of the process. Fits that
         take less time than reading a file have no stored solutions: with up to 150 samples of few
-        features, and, for the hinge with "rbf" or "poly", with up to 1,000 of two classes and up to
-        2,000 one-vs-one. Ignored for callable kernels. See `Store`.
+        features, and, for the hinge with "rbf" or "poly", with up to 1,000 of two classes and
+        one-vs-one up to 2,000, or no two classes of more than 400. Ignored for callable kernels. See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel
         values. None is one for the problems, and for kernel values all processors where that pays.
@@ -193,12 +193,13 @@ class ScreenedSVC(OwnScreening, BaseSVC):
     values that do not fit into `cache_size` are recomputed. Matrices of low rank on which that is
     slow are factored.
 
-    With the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000 of two classes, are solved
-    in one compiled call by SMO and Newton's method in double precision, with the kernel values of
-    support vectors, and without screening, which would take more time than it saves. Of two classes
-    that goes for RBF and polynomial kernels, and for the linear one with a free intercept;
-    one-vs-one for any kernel whose matrix is positive semi-definite, and for the linear one if no
-    two classes have more than 400 samples.
+    With the hinge and "auto", up to 2,000 samples one-vs-one, any number of them if no two classes
+    have more than 400, and 1,000 of two classes, are solved in one compiled call by SMO and
+    Newton's method in double precision, with the kernel values of support vectors, and without
+    screening, which would take more time than it saves. Of two classes that goes for RBF and
+    polynomial kernels, and for the linear one with a free intercept; one-vs-one for any kernel
+    whose matrix is positive semi-definite, and for the linear one if no two classes have more than
+    400 samples.
 
     With a `tol` of at most 1e-8, and at most 500 samples of margin 1, a final linear solve usually
     brings the gap below 1e-12; not for linear problems of sparse data with more than 100,000

@@ -75,6 +75,13 @@ TABLE = [
     # One compiled loop: a few samples.
     ("few", TWO, {}, {}, FEW),
     ("few of each of many classes", PAIRS, {"classes": (9,) * 40}, {}, WHOLE),
+    ("few of each of hundreds of classes", PAIRS, {"classes": (40,) * 200}, {"width": 20}, WHOLE),
+    ("the same of sparse rows", PAIRS, {"classes": (40,) * 200}, {}, WHOLE),
+    ("the same without memory", PAIRS, {"classes": (40,) * 200, "cache_size": 1}, {"width": 20},
+     FEW),
+    ("more of each of many classes", PAIRS, {"classes": (60,) * 100}, {"width": 20}, FEW),
+    ("the same, wide", PAIRS, {"classes": (60,) * 100}, {"width": 200}, WHOLE),
+    ("hundreds of sparse classes", PAIRS, {"classes": (40,) * 400}, {}, BLOCKS),
     ("more than a few", TWO, {"classes": (501, 500)}, {}, ALONE),
     ("few on a path", TWO, {"plan": "grid"}, {}, MATRIX),
     ("few without losses", TWO, {"plan": "C=inf"}, {}, replace(ALONE, exact=True)),

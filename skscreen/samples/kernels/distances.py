@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import prod
 
 import numpy as np
@@ -115,7 +115,7 @@ def _from_products(P: np.ndarray, squares_A, squares_B) -> None:
         np.maximum(P[rows], 0.0, out=P[rows])
 
 
-def in_cache(matrix: np.ndarray):
+def in_cache(matrix: np.ndarray) -> Iterator[slice]:
     """Yield blocks of rows that stay in the processor's cache."""
     n_rows = max(2**15 // max(prod(matrix.shape[1:]), 1), 1)
     return (slice(first, first + n_rows) for first in range(0, len(matrix), n_rows))

@@ -179,10 +179,12 @@ class Kernel:
     def values(self, X: Matrix, support_vectors: Matrix) -> np.ndarray:
         """Return the kernel matrix between samples and support vectors, of few in one loop."""
         shape = X.shape[0], support_vectors.shape[0]
-        if shape[0] > FEW_ROWS or self.name not in KERNELS_WITH_GAMMA or 0 in shape:
+        if shape[0] > FEW_ROWS or 0 in shape:
             return self.between(X, support_vectors)
         if is_sparse(support_vectors) and max(shape) * X.shape[1] > FEW_ENTRIES:
             return self._values_of_sparse(X, support_vectors)
+        if self.name not in KERNELS_WITH_GAMMA:
+            return self.between(X, support_vectors)
         X, S = (A.toarray() if is_sparse(A) else A for A in (X, support_vectors))
         out, degree = np.empty(shape), float(self.degree)
         if self.name == "rbf":
@@ -196,7 +198,7 @@ class Kernel:
     def _values_of_sparse(self, X: Matrix, support_vectors: Matrix) -> np.ndarray:
         """Return the same of sparse support vectors, each of which is read once for a row of X."""
         out, rows = np.empty((X.shape[0], support_vectors.shape[0])), flat_rows(support_vectors)
-        X = X.toarray() if is_sparse(X) else X
+        X = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
         for x, products in zip(X, out, strict=True):
             loops.multiply(rows, x, products)
         if self.name != "rbf":
