@@ -10,17 +10,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from skscreen.answers.answers import AnswersLike
 from skscreen.core.floats import LARGEST
 from skscreen.core.named import in_order
-from skscreen.core.sklearn_private import Interval, StrOptions, fit_context
+from skscreen.core.sklearn_private import Interval, QuickParameters, StrOptions, fit_context
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.fitted import FittedEmbedding, given_to
 from skscreen.embedding.problem.answers import compacted, counted, pieces
@@ -47,7 +43,7 @@ class OrdinalEmbedding(
     FittedEmbedding,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    BaseEstimator,
+    QuickParameters,
 ):
     r"""Points whose distances agree with answers of the kind "i is nearer to j than to k".
 

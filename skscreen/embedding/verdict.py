@@ -108,23 +108,22 @@ def _rough_maps(
     """Return a map of the answers and one of their reverse: eigenvectors of what they sum to."""
     # How often a pair was said to be the nearer one, less how often the farther one. It is like a
     # Gram matrix of the points, and that of the reverse answers is its negative.
-    near, far = np.split(quadruplets(rows).astype(np.int64), 2, axis=1)
-    pairs, m = np.concatenate([near, far, near[:, ::-1], far[:, ::-1]]).T, len(rows)
-    signs = np.repeat([1.0, -1.0, 1.0, -1.0], m) * (1.0 if weights is None else np.tile(weights, 4))
-    shape = n_objects, n_objects
-    if n_objects**2 < 40 * m:
-        sums = np.bincount(np.ravel_multi_index(pairs, shape), signs, n_objects**2).reshape(shape)
+    four, n = quadruplets(rows).astype(np.int64), n_objects
+    pairs = np.concatenate([four[:, 0] * n + four[:, 1], four[:, 2] * n + four[:, 3]])
+    ones = np.ones(len(rows)) if weights is None else weights
+    signs = np.concatenate([ones, -ones])
+    if n * n < 40 * len(rows):
+        sums = np.bincount(pairs, signs, n * n).reshape(n, n)
     else:
-        sums = sparse.csr_array((signs, tuple(pairs)), shape=shape)
-    # A few steps of subspace iteration, to the largest eigenvalues of either sign.
-    width = min(2 * n_components + 2, n_objects - 1)
-    X = np.random.default_rng(0).normal(size=(n_objects, width))
-    for step in range(5):
-        X = X if step == 0 else sums @ X
-        X = np.linalg.qr(X - X.mean(axis=0))[0]
+        sums = sparse.csr_array((signs, (pairs // n, pairs % n)), shape=(n, n))
+    sums = sums + sums.T
+    # A few powers of it lead to the largest eigenvalues of either sign.
+    X = np.random.default_rng(0).normal(size=(n, min(2 * n_components + 2, n - 1)))
+    for _ in range(5):
+        X = sums @ (X - X.mean(axis=0))
+    X = np.linalg.qr(X - X.mean(axis=0))[0]
     values, vectors = np.linalg.eigh(X.T @ (sums @ X))
-    X = X @ vectors
-    X = X * np.sqrt(np.abs(values))
+    X = (X @ vectors) * np.sqrt(np.abs(values))
     # Where there are fewer of a sign, the others are no dimensions.
     return (X * (values > 0.0))[:, ::-1][:, :n_components], (X * (values < 0.0))[:, :n_components]
 
