@@ -22,7 +22,7 @@ from skscreen.embedding.fitted import FittedEmbedding, given_to
 from skscreen.embedding.problem.answers import compacted, counted, pieces
 from skscreen.embedding.problem.losses import TRAITS, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.solvers.auto import clean_ridge
+from skscreen.embedding.solvers.auto import STARTS, clean_ridge
 from skscreen.embedding.solvers.solve import (
     FEW_OBJECTS,
     EmbeddingSolution,
@@ -106,8 +106,9 @@ class OrdinalEmbedding(
         for SVRG). With a certified convex loss, of rounds (100).
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
-        is 1, but for up to 20 objects or one component 5, or 2 if these reach the same objective
-        up to a hundredth. The convex formulation makes one.
+        is 1, but 3 for up to 20 objects or one component; the solver "auto" then goes on from the
+        best of its stochastic starts, and makes two if these are as low up to a twentieth. The
+        convex formulation makes one.
     alpha : float or None, default=None
         Degrees of freedom of "tste", > 0; None is max(n_components - 1, 1).
     mu : float, default=1e-3
@@ -343,7 +344,7 @@ class OrdinalEmbedding(
         loss = EmbeddingLoss.of(self)
         solver = convex_solver(loss) if self.formulation == "convex" else self.solver
         check_free(n_objects, self.n_components, solver, self.n_jobs)
-        rng = check_random_state(self.random_state)
+        rng = _generator(self.random_state)
         # Stochastic passes take the answers as they come.
         order = rng.permutation(len(rows))
         weights = None if weights is None else weights[order]
@@ -351,26 +352,29 @@ class OrdinalEmbedding(
         adapt = self.reg == "auto"
         reg = clean_ridge(problem, self.n_components) if adapt else self.reg
         problem = problem.with_reg(reg)
-        inits = self._inits(init, compared)
-        seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
+        # Few points, or points on a line, get stuck on the wrong side of each other.
+        few = n_objects <= FEW_OBJECTS or self.n_components == 1
+        starts = STARTS if few and self.n_init == "auto" else 1
+        inits = self._inits(init, compared, starts)
+        seeds = rng.integers(2**31 - 1, size=len(inits)).tolist()
         with Tasks(self, 0) as tasks:
             report = partial(_show, tasks.bar) if self.verbose else None
             solution = solve_from(
-                problem, int(self.n_components), solver, Settings.of(self, adapt), seeds, inits,
-                self.n_jobs, report, init is None and self.n_init == "auto",
+                problem, int(self.n_components), solver, Settings.of(self, adapt, starts), seeds,
+                inits, self.n_jobs, report,
             )  # fmt: skip
         self.n_pieces_ = int(pieces(rows, n_objects).max()) + 1
         self._store(solution, problem, compared)
 
-    def _inits(self, init: ArrayLike | None, compared: np.ndarray) -> list[np.ndarray | None]:
+    def _inits(
+        self, init: ArrayLike | None, compared: np.ndarray, starts: int
+    ) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
-            # Few points, or points on a line, get stuck on the wrong side of each other.
-            few = len(compared) <= FEW_OBJECTS or self.n_components == 1
-            count = (5 if few else 1) if self.n_init == "auto" else self.n_init
-            if self.formulation == "convex":
-                count = 1
-            return [None] * count
+            count = starts if self.n_init == "auto" else self.n_init
+            # The default solver compares its starts before it goes on from the best one.
+            own = self.formulation == "convex" or (self.n_init == "auto" and self.solver == "auto")
+            return [None] * (1 if own else count)
         init = in_order(init, self.objects_.tolist(), "init")
         inits = check_inits(init, len(self.objects_), self.n_components)
         return [start[compared] - start[compared].mean(axis=0) for start in inits]
@@ -400,6 +404,14 @@ def fit_unjudged(model: OrdinalEmbedding, X: AnswersLike) -> OrdinalEmbedding:
     """Fit as a part of a search, which judges by itself what the answers say."""
     model._fit(X, None, None, None)
     return model
+
+
+def _generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:
+    """Return a source of random numbers."""
+    # To make a RandomState of a number takes a tenth of the fit of a small map.
+    if not isinstance(random_state, Integral):
+        random_state = check_random_state(random_state).randint(2**31 - 1)
+    return np.random.default_rng(int(random_state))
 
 
 def _show(bar: ProgressBar, progress: Progress) -> None:

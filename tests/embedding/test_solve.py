@@ -294,20 +294,25 @@ def test_the_losses_of_the_loops_are_those_of_the_solvers():
     assert {"gnmds", "ste", "oddoneout"} <= set(CONVEX_LOSSES)
 
 
-def test_starts_end_where_two_agree():
+def stochastic_passes(own, starts, seed):
+    """Passes of the start of the default solver, whose values are not known."""
+    history = solve_embedding(own, 1, "auto", Settings(starts=starts), seed).history
+    return history["passes"][np.isnan(history["primal"])].max()
+
+
+def test_stochastic_starts_end_where_two_agree():
     line = np.sort(np.random.default_rng(0).normal(size=(N, 1)), axis=0)
-    rows = triplets_of(line, 1200, 1).astype(np.int32)
-    seeds, nothing = [0, 1, 2, 3, 4], [None] * 5
-    clear, options = problem(LOSSES["ste"], rows), (1, "lbfgs", Settings())
-    agreed = solve_from(clear, *options, seeds, nothing, None, until_agreed=True)
-    two = solve_from(clear, *options, seeds[:2], nothing[:2], None)
-    assert_array_equal(agreed.embedding, two.embedding)
-    # Answers at random have many local minima: all starts are made.
+    clear = problem(LOSSES["ste"], triplets_of(line, 1200, 1).astype(np.int32))
+    one = stochastic_passes(clear, 1, 0)
+    assert_allclose(stochastic_passes(clear, 3, 0), 2 * one)
+    # Answers at random have many local minima.
     random = np.array([np.random.default_rng(k).permutation(N)[:3] for k in range(200)])
     unclear = problem(LOSSES["ste"], random.astype(np.int32))
-    found = np.array([solve_embedding(unclear, *options, seed).objective for seed in range(8)])
-    order = np.argsort(-found)
-    seeds = [int(order[k]) for k in (0, 4, 1, 2, 7)]
-    assert found[seeds[0]] > 1.002 * found[seeds[1]] > 1.002 * found.min()
-    best = solve_from(unclear, *options, seeds, nothing, None, until_agreed=True)
-    assert best.objective == found.min()
+    one = stochastic_passes(unclear, 1, 0)
+    made = [stochastic_passes(unclear, 3, seed) / one for seed in range(10)]
+    assert_allclose(max(made), 3)
+    values = [
+        np.mean([solve_embedding(unclear, 1, "auto", settings, k).objective for k in range(10)])
+        for settings in (Settings(), Settings(starts=3))
+    ]
+    assert values[1] < values[0]

@@ -186,8 +186,8 @@ struct SOE : Loss<2> {
     return std::sqrt(std::max(a, SMALLEST_DISTANCE));
   }
   SKSCREEN_INLINE AnswerLoss<2> of_links(const Distances<2>&, const Distances<2>& roots) const {
-    const double s = roots[0] + shape - roots[1];
-    if (s <= 0.0) return {0.0, 1.0, {0.0, 0.0}};
+    // Without a branch, which would be taken at random.
+    const double s = std::max(roots[0] + shape - roots[1], 0.0);
     return {s * s, 1.0, {s, -s}};
   }
   SKSCREEN_INLINE double slope(double sum, double, double root) const { return sum / root; }

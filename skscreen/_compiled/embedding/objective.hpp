@@ -70,6 +70,8 @@ SKSCREEN_INLINE auto with_dimensions(int64_t columns, const Act& act) {
       return fixed(std::integral_constant<int, 2>());
     case 3:
       return fixed(std::integral_constant<int, 3>());
+    case 4:
+      return fixed(std::integral_constant<int, 4>());
     default:
       return act([](auto X) { return X; });
   }
@@ -190,7 +192,6 @@ double sum_by_pairs(const Loss& loss, const Terms& terms, const double* distance
       sum.add(found, weight = terms.weights[q]);
     else
       sum.add(found);
-    if (is_flat(found)) continue;
     for (int s = 0; s < Loss::SIDES; ++s) pulls[place[s]] += weight * found.slopes[s];
   }
   return sum.value();

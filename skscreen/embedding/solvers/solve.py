@@ -169,16 +169,13 @@ def _line(iteration: int, seconds: float, progress: Progress) -> tuple:
 def solve_from(
     problem: EmbeddingProblem, n_components: int, solver: str, settings: Settings,
     seeds: list[int], inits: list[np.ndarray | None], n_jobs: int | None,
-    report: Callable[[Progress], None] | None = None, until_agreed: bool = False,
+    report: Callable[[Progress], None] | None = None,
 ) -> EmbeddingSolution:  # fmt: skip
-    """Solve from several starts, or until two reach the same, and return the lowest objective."""
+    """Solve from several starts, and return the solution of the lowest objective."""
     first = solve_embedding(problem, n_components, solver, settings, seeds[0], inits[0], report)
     # Objectives with different ridges cannot be compared: all take what the first start chooses.
     fixed, settings = problem.with_reg(first.reg), replace(settings, adapt=False)
-    found, rest = [first], [*zip(seeds[1:], inits[1:], strict=True)]
-    if until_agreed and rest:
-        found.append(solve_embedding(fixed, n_components, solver, settings, *rest[0]))
-        rest = [] if len(_distinct(found)) == 1 else rest[1:]
+    found, rest = [first], zip(seeds[1:], inits[1:], strict=True)
     tasks = [(fixed, n_components, solver, settings, *start) for start in rest]
     if effective_n_jobs(n_jobs) == 1:
         # To set up joblib takes as long as a small fit.

@@ -23,9 +23,10 @@ class Settings:
     module_epochs: int | None = None  # after which SVRG-SBB begins anew; None never does
     step: float | None = None  # length of the first one
     adapt: bool = False  # whether the ridge may be set by the noise that is found
+    starts: int = 1  # stochastic ones of "auto", which follows the best
 
     @classmethod
-    def of(cls, model: BaseEstimator, adapt: bool) -> Self:
+    def of(cls, model: BaseEstimator, adapt: bool, starts: int) -> Self:
         """Return what the parameters of an estimator say."""
         return cls(
             # A larger tolerance has no effect, and products with this one stay finite.
@@ -37,6 +38,7 @@ class Settings:
             module_epochs=model.module_epochs,
             step=model.eta0,
             adapt=adapt,
+            starts=starts,
         )
 
 
