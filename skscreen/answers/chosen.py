@@ -42,7 +42,8 @@ def what_was_chosen(
     if chosen is None:
         if None not in skip:
             check_shown(shown.places, shown.labels, shown.out)
-        shown.out[:] |= rows_without(shown.places, shown.names, skip, shown.out)
+        if skip:
+            shown.out[:] |= rows_without(shown.places, shown.names, skip, shown.out)
         return Chosen([np.full(source.n_rows, shown.options[0])])
     if isinstance(response, str) and response == "count":
         return Chosen([], _counts(_votes(chosen, source, shown), skip, shown.out))

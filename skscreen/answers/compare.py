@@ -74,10 +74,19 @@ def says_nothing(kind: str, shown: np.ndarray) -> np.ndarray:
         a, b, c, d = shown.T
         return (a == b) | (c == d) | ((a == c) & (b == d)) | ((a == d) & (b == c))
     if shown.shape[1] > 4:
-        ordered = np.sort(shown, axis=1)
-        return ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+        return _twice(shown)
     twice = np.zeros(len(shown), dtype=bool)
-    for k, one in enumerate(shown.T):
-        for other in shown.T[:k]:
-            twice |= (one == other) & (one >= 0)
+    columns = np.ascontiguousarray(shown.T)
+    for k, one in enumerate(columns):
+        for other in columns[:k]:
+            twice |= one == other
+    if twice.any():
+        # Empty cells are equal, but no objects.
+        twice[twice] = _twice(shown[twice])
     return twice
+
+
+def _twice(shown: np.ndarray) -> np.ndarray:
+    """Whether each row has an object twice."""
+    ordered = np.sort(shown, axis=1)
+    return ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)

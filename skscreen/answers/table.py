@@ -166,7 +166,7 @@ def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if high - low > 4 * len(values) + 1000 or high > np.iinfo(np.int64).max:
         names, codes = np.unique(values, return_inverse=True)
         return codes, names
-    codes = values.astype(np.int64) - low
+    codes = np.subtract(values, low, dtype=np.int64, casting="unsafe")
     seen = np.zeros(high - low + 1, dtype=bool)
     seen[codes] = True
     return codes if seen.all() else (np.cumsum(seen) - 1)[codes], np.flatnonzero(seen) + low

@@ -3,19 +3,19 @@
 import math
 
 import numpy as np
-from scipy import sparse
 from scipy.special import bdtrc
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen.embedding.problem.answers import compacted, quadruplets
+from skscreen._compiled import embedding
+from skscreen.answers.answers import Answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import answer_margins, margins
+from skscreen.embedding.problem.objective import answer_margins
 from skscreen.embedding.solvers.solve import EmbeddingSolution
 from skscreen.fitting.warning import warn_user
 
-# Of the test of the reverse.
-ANSWERS_PER_OBJECT = 15
+# Of the test of the reverse: how many answers it reads, and how often their sums are multiplied.
+ANSWERS_PER_OBJECT, POWERS = 15, 6
 
 
 def warn_at_chance(
@@ -24,7 +24,7 @@ def warn_at_chance(
     """Warn where a binomial test does not tell `agree`, (m,), from that of random answers."""
     if not len(agree):
         return False
-    share = float(np.average(agree, weights=weights))
+    share = _share(agree, weights)
     m = _equal_answers(len(agree), weights)
     deviation = math.sqrt(m * chance * (1.0 - chance))
     # Random answers agree with the d parameters fitted to them in about sqrt(d) standard deviations
@@ -65,32 +65,30 @@ def warn_misread(model: BaseEstimator) -> None:
     # Shifts, turns and the scale change no answer.
     n_parameters = n * p - p * (p + 1) // 2 - 1
     # Where most of what is not chance agrees, answers are not misread.
-    unclear = np.average(agree, weights=answers.weights) < chance + 0.6 * (1.0 - chance)
-    if unclear and _warn_reversed(answers.rows, answers.weights, p, trials):
+    unclear = _share(agree, answers.weights) < chance + 0.6 * (1.0 - chance)
+    if unclear and _warn_reversed(answers, n, p, trials):
         return
     warn_at_chance(agree, answers.weights, n_parameters, chance)
 
 
-def _warn_reversed(
-    rows: np.ndarray, weights: np.ndarray | None, n_components: int, trials: bool
-) -> bool:
+def _warn_reversed(answers: Answers, n_objects: int, n_components: int, trials: bool) -> bool:
     """Warn where a map agrees with the reverse of the answers much better; whether it does."""
     # Nearness is a distance, which its reverse is not: in few dimensions points that are all far
     # from one point cannot be near to all others.
     # So many for an object are enough for a rough map, and all take longer.
-    every = max(len(rows) // (ANSWERS_PER_OBJECT * (int(rows.max()) + 1)), 1)
-    rows, weights = rows[::every], None if weights is None else weights[::every]
+    every = max(len(answers.rows) // (ANSWERS_PER_OBJECT * n_objects), 1)
+    rows = np.ascontiguousarray(answers.rows[::every])
+    weights = answers.weights
+    if weights is not None:
+        weights = weights[::every] / weights.max()
+    # Eigenvectors of how often a pair was said to be the nearer one, less how often the farther
+    # one, which is like a Gram matrix of the points: that of the reverse answers is its negative.
+    as_read, reverse_share = embedding.rough_agreement(
+        rows, np.empty(0) if weights is None else weights, trials, len(answers.objects),
+        n_components, POWERS,
+    )  # fmt: skip
     n_answers = _equal_answers(len(rows), weights)
-    rows, compared = compacted(rows, int(rows.max()) + 1)
-    if trials:
-        rows = np.concatenate([rows, rows[:, [1, 0, 2]]])
-        weights = None if weights is None else np.tile(weights, 2)
-    shares = []
-    one, two = _rough_maps(rows, weights, len(compared), n_components)
-    for right in (margins(one, rows) > 0.0, margins(two, rows) < 0.0):
-        shares.append(float(np.average(right, weights=weights)))
-    as_read, reverse_share = shares
-    variance = sum(share * (1.0 - share) for share in shares) / n_answers
+    variance = sum(share * (1.0 - share) for share in (as_read, reverse_share)) / n_answers
     # Four standard deviations do not come about by chance.
     is_reversed = reverse_share - as_read > 4.0 * math.sqrt(variance)
     if is_reversed:
@@ -102,30 +100,11 @@ def _warn_reversed(
     return is_reversed
 
 
-def _rough_maps(
-    rows: np.ndarray, weights: np.ndarray | None, n_objects: int, n_components: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a map of the answers and one of their reverse: eigenvectors of what they sum to."""
-    # How often a pair was said to be the nearer one, less how often the farther one. It is like a
-    # Gram matrix of the points, and that of the reverse answers is its negative.
-    four, n = quadruplets(rows).astype(np.int64), n_objects
-    pairs = np.concatenate([four[:, 0] * n + four[:, 1], four[:, 2] * n + four[:, 3]])
-    ones = np.ones(len(rows)) if weights is None else weights
-    signs = np.concatenate([ones, -ones])
-    if n * n < 40 * len(rows):
-        sums = np.bincount(pairs, signs, n * n).reshape(n, n)
-    else:
-        sums = sparse.csr_array((signs, (pairs // n, pairs % n)), shape=(n, n))
-    sums = sums + sums.T
-    # A few powers of it lead to the largest eigenvalues of either sign.
-    X = np.random.default_rng(0).normal(size=(n, min(2 * n_components + 2, n - 1)))
-    for _ in range(5):
-        X = sums @ (X - X.mean(axis=0))
-    X = np.linalg.qr(X - X.mean(axis=0))[0]
-    values, vectors = np.linalg.eigh(X.T @ (sums @ X))
-    X = (X @ vectors) * np.sqrt(np.abs(values))
-    # Where there are fewer of a sign, the others are no dimensions.
-    return (X * (values > 0.0))[:, ::-1][:, :n_components], (X * (values < 0.0))[:, :n_components]
+def _share(agree: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the weighted share of answers that agree."""
+    if weights is None:
+        return np.count_nonzero(agree) / len(agree)
+    return float(np.average(agree, weights=weights))
 
 
 def _equal_answers(count: int, weights: np.ndarray | None) -> float:

@@ -1,6 +1,7 @@
 // Bindings of the loops of embedding.
 #include "embedding/descent.hpp"
 #include "embedding/places.hpp"
+#include "embedding/reversal.hpp"
 #include "embedding/stochastic.hpp"
 
 #include "core/bindings.hpp"
@@ -70,6 +71,13 @@ void bind(nb::module_& m) {
       },
       ReleaseGIL());
   m.def("margins", &margins, ReleaseGIL());
+  m.def(
+      "rough_agreement",
+      [](Matrix<const int32_t> answers, Array<const double> weights, bool trials, int64_t n_objects,
+         int64_t n_components, int64_t n_steps) {
+        return rough_agreement(answers, weights, trials, n_objects, n_components, n_steps);
+      },
+      ReleaseGIL());
   m.def(
       "evaluate",
       [](Matrix<const double> X, const TermsTuple& parts, Matrix<double> work,

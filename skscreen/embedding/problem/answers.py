@@ -42,7 +42,8 @@ def quadruplets(rows: np.ndarray) -> np.ndarray:
 
 def pieces(rows: np.ndarray, n_objects: int) -> np.ndarray:
     """Return for each object which piece it belongs to: chains of answers connect no two pieces."""
-    if all_connected(rows, n_objects):
+    # Of many answers some mostly do.
+    if all_connected(rows[:: max(len(rows) // (5 * n_objects), 1)], n_objects):
         return np.zeros(n_objects, dtype=np.int32)
     ends = np.repeat(rows[:, 0], rows.shape[1] - 1), rows[:, 1:].ravel()
     graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(n_objects, n_objects))
