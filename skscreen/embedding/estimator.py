@@ -409,9 +409,9 @@ def fit_unjudged(model: OrdinalEmbedding, X: AnswersLike) -> OrdinalEmbedding:
 def _generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:
     """Return a source of random numbers."""
     # To make a RandomState of a number takes a tenth of the fit of a small map.
-    if not isinstance(random_state, Integral):
-        random_state = check_random_state(random_state).randint(2**31 - 1)
-    return np.random.default_rng(int(random_state))
+    if isinstance(random_state, Integral):
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _show(bar: ProgressBar, progress: Progress) -> None:
