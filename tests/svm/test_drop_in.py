@@ -372,9 +372,10 @@ def test_samples_whose_variance_underflows_are_not_those_of_another_gamma(contai
         some = np.r_[0:20, 50:85, 100:150]
         linear = ScreenedSVC(kernel="linear").fit(container(size * X[some]), y[some])
         assert_array_equal(linear.predict(container(size * X)), np.full(150, 2))
-    small, usual = (ScreenedSVC().fit(container(s * X), y) for s in (1e-140, 1.0))
-    scores = small.decision_function(container(1e-140 * X))
-    assert_allclose(scores, usual.decision_function(container(X)), atol=1e-5)
+    usual = ScreenedSVC().fit(container(X), y).decision_function(container(X))
+    for size in (1e-140, 1e-153):
+        small = ScreenedSVC().fit(container(size * X), y)
+        assert_allclose(small.decision_function(container(size * X)), usual, atol=1e-5)
 
 
 def test_the_variance_of_constant_samples_is_none():

@@ -42,7 +42,7 @@ FEW_ROWS, MANY_VALUES = 8, 2**18
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
 # A smaller variance has lost digits where squares underflow.
-_LEAST_VARIANCE = 1e-300
+_LEAST_VARIANCE = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
