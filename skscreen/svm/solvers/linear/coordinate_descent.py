@@ -48,12 +48,12 @@ def coordinate_descent(
     *,
     screening: bool = True,
     seed: int = 0,
-    give_up: Callable[[float], bool] | None = None,
+    give_up: Callable[[float, float], bool] | None = None,
 ) -> bool:
     """Move an evaluated state to a relative gap, in at most `max_iter` epochs; returns whether.
 
-    After an evaluation `give_up` may end it: it gets the work left at this rate, in units of
-    `roads.epoch_work`.
+    After an evaluation `give_up` may end it: it gets the work left at this rate, and the work done,
+    in units of `roads.epoch_work`.
     """
     # A short step of b, next to which the sweeps converge.
     state.begin(3.0)
@@ -75,7 +75,8 @@ def coordinate_descent(
         state.evaluate()
         history.append((done + on_faces + work, min(state.gap, history[-1][1])))
         left = _work_left(history, tol * state.primal)
-        if state.relative_gap > tol and give_up is not None and give_up(left):
+        unsolved = state.relative_gap > tol
+        if unsolved and give_up is not None and give_up(left, history[-1][0]):
             break
         # Epochs gain next to nothing, above all those that end early, if only rounding errors are
         # left or if the problem is too badly conditioned for this method: 3,000 evaluations, or 30
