@@ -428,7 +428,7 @@ class Rows:
     entries: float  # of the rows of all samples
     smooth: bool
     n_inside: int = 0  # undecided samples strictly inside of their bounds
-    is_zero: bool = True  # no dual variable is used
+    is_zero: bool = True  # no dual variable of an undecided sample is used
     is_start: bool = True  # dual variables are those for another C, if any
     by_entries: bool = False  # outer products of rows are summed up entry by entry
     # Of sparse rows pairs of entries of two samples in one column, a mean, see `LinearSamples`.

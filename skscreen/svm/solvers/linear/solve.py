@@ -91,15 +91,15 @@ def _is_late(newton: float, left: float, done: float) -> bool:
 
 def rows_at(state: SampleState) -> Rows:
     """Return what the work of solvers depends on at a state."""
-    samples = state.step.samples
+    samples, undecided = state.step.samples, state.undecided()
     return Rows(
         samples.n,
-        state.undecided().size,
+        undecided.size,
         samples.n_features,
         float(samples.row_lengths.sum()),
         state.problem.smooth,
         n_inside=int(np.count_nonzero(state.inside())),
-        is_zero=not state.beta.any(),
+        is_zero=not state.beta[undecided].any(),
         is_start=state.n_iter == 0,
         by_entries=by_entries(samples),
         meetings=(lambda: samples.n_meetings() / samples.n_rows) if samples.is_sparse else None,
