@@ -214,6 +214,11 @@ def test_bounds_on_errors_of_tiles_do_not_keep_a_regression_from_its_tolerance()
     assert model.dual_gap_ <= model.tol
 
 
+def test_ties_at_the_offset_far_from_the_origin_are_inside():
+    # Decision functions have fewer digits there than what a few samples are solved by.
+    assert not at_nu.one(31408)[1]
+
+
 @pytest.mark.proof
 def test_gaps_offsets_and_decisions_at_a_nu_are_right(monkeypatch, capsys):
     assert at_nu.main(["--problems", "16"]) == 0

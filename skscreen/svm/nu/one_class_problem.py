@@ -26,6 +26,7 @@ from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.distances import square_norms
+from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel, as_given, is_table
 from skscreen.samples.labels import taking_part
 from skscreen.samples.losses import SampleLosses
@@ -172,9 +173,9 @@ class OneClassProblem:
         errors = SLACK * EPS * length * norms
         gap, primal = found.certificate.gap, found.certificate.primal
         if solver.few is not None and found.errors is not None:
-            # Of few samples bounds are those of kernel values too.
+            # Of few samples bounds are those of kernel values too; decision functions have others.
             errors = np.maximum(errors, found.errors)
-            noise = float(errors.max())
+            noise = float(errors.max()) + max(float(errors.max()), self._later_errors(beta))
         elif isinstance(samples := solver.samples, LinearSamples):
             errors = np.maximum(errors, samples.rounding(np.asarray(found.w), found.b))
             gap += max(dual.largest_gap(beta, f, errors)[0].gap - dual.view(beta, f).gap, 0.0)
@@ -202,6 +203,9 @@ class OneClassProblem:
         if self.is_sphere:
             # Relative to P, which is positive and does not depend on where the origin is.
             primal, gap = objective, scale * gap
+        else:
+            # Losses at the offset are less than at the best one.
+            primal = min(primal, 0.5 * square + lost)
         shown = Certificate(primal, primal - gap, gap)
         converged = gap <= tol * primal
         solution = replace(found, certificate=shown, b=-rho, converged=converged)
@@ -210,6 +214,18 @@ class OneClassProblem:
             solution, total, rho, square, objective, rho + float(region.high[0]),
             -rho - float(region.low[0]), radius,
         )  # fmt: skip
+
+    def _later_errors(self, beta: np.ndarray) -> float:
+        """Bound the errors of decision functions of few samples: by inner products, of an RBF."""
+        X, kernel = self._part, self.data.kernel
+        if kernel.name != "rbf":
+            return 0.0
+        # No sample is further from any mean of others than twice the longest is from the origin.
+        largest = 4.0 * kernel.gamma * float(square_norms(X).max())
+        relative = 4.0 * EPS * (X.shape[1] + 4.0) * (1.0 + largest)
+        if relative < 1e-12:
+            return relative * float(beta.sum())
+        return float(Gram(X, kernel, cache_size=0.0).sum_errors(beta).max())
 
     def _proof(self, dual: Dual, beta, f, errors, found: NuSolution) -> tuple[float, Region]:
         """Return how far exact scores may be, over |phi(x)|, and where exact offsets may be."""

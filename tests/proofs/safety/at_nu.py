@@ -26,7 +26,7 @@ TOLS = (1e-1, 1e-3, 1e-6, 1e-9)
 # What rounding errors of sums may add, relative to the gap and to the sum of absolute terms.
 _SHARE, _ROUNDING = 1e-9, 2e-12
 # Clarabel's relative gap up to which its solution is one to judge by.
-_OPTIMAL = 1e-7
+_OPTIMAL = 1e-10
 
 
 def optimum(K, target, low, high, groups, totals) -> np.ndarray:
