@@ -463,10 +463,10 @@ def newton_work(rows: Rows) -> float:
         products = PER_MULTIPLY * 0.5 * d * side + d
     # Three passes over the rows, a factorisation, and what does not depend on the sizes.
     step = 3.0 * (0.7 * width + 5.0) * rows.n_undecided + PER_MULTIPLY * side**3 / 3.0 + 1e5
-    # Typical numbers of steps, and how often all products are summed up. What sweeps have found
-    # does not save many steps, but the solution for another C does.
+    # Typical numbers of steps, and how often all products are summed up. What sweeps have found, or
+    # the solution for another C, saves steps.
     n_steps, n_sums = (8, 1) if smooth else (50, 100)
-    if not smooth and not rows.is_zero and rows.is_start:
+    if not smooth and not rows.is_zero:
         n_steps, n_sums = 15, 30
     if side < d:
         # The matrix of a set of samples is of no use for the next set.
