@@ -17,6 +17,7 @@ from skscreen import (
     nu_svc_path,
     nu_svr_path,
     one_class_path,
+    svc_certified_C,
     svc_path,
     svr_path,
 )
@@ -328,6 +329,9 @@ SAYS = {
     "one class": (lambda X, y, t, say: ScreenedOneClassSVM(verbose=say).fit(X), FEW_AT_NU),
     "path over nu": (lambda X, y, t, say: nu_svc_path(X, y, [0.5], verbose=say), FEW_AT_NU),
     "regressions over nu": (lambda X, y, t, say: nu_svr_path(X, t, [0.5], verbose=say), FEW_AT_NU),
+    "certified C": (
+        lambda X, y, t, say: svc_certified_C(X, y, X, y, (0.1, 1.0), eps=0.2, verbose=say), MATRIX
+    ),
     "one class over nu": (lambda X, y, t, say: one_class_path(X, [0.5], verbose=say), FEW_AT_NU),
 }  # fmt: skip
 

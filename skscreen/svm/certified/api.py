@@ -17,7 +17,7 @@ from skscreen.core.checks import Matrix, MatrixLike, check_labels, check_weights
 from skscreen.core.sklearn_private import Interval, validate_params
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.fitting.progress import ProgressBar
+from skscreen.fitting.progress import ProgressBar, say
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.multiclass import OneVsOne
@@ -34,6 +34,7 @@ from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds, Fold, Sc
 from skscreen.svm.certified.views import View, check_diagonal, diagonal_of, scored_view
 from skscreen.svm.estimator import BaseSVM, fitted
 from skscreen.svm.problem import asked_values, build, has_free_intercept
+from skscreen.svm.roads import Road
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -297,6 +298,7 @@ def _chosen(
     began, (first, last) = time.perf_counter(), check_C_range(C_range)
     model._validate_params()
     bounded = Training(model, *training)
+    say(model.verbose, bounded.road)
     fold = bounded.fold(*validation)
     grid = np.geomspace(first, last, min(n_grid, max_solves))
     grid[0], grid[-1] = first, last
@@ -377,6 +379,11 @@ class Training:
                 "class against the rest. Pass multi_class='ovr', or choose C by its scores on "
                 "folds."
             )
+
+    @property
+    def road(self) -> Road:
+        """How its problems are solved."""
+        return self._problem.road
 
     def fold(
         self, X_val: Matrix, y_val: np.ndarray, weights: np.ndarray | None = None,
