@@ -39,7 +39,7 @@ from skscreen.svm.dual import Dual
 from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.pair_weights import set_weights
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.roads import BY_FEATURES, JOINT, Fit, Plan
+from skscreen.svm.roads import BY_FEATURES, JOINT, Fit, Plan, is_kept
 from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.solvers.kernel.pairs import (
     ClassBlocks,
@@ -50,7 +50,7 @@ from skscreen.svm.solvers.kernel.pairs import (
 )
 from skscreen.svm.solvers.linear.narrow import solve_narrow
 from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, Solution
-from skscreen.svm.stored import StoredFit, is_worth_keeping
+from skscreen.svm.stored import StoredFit
 from skscreen.svm.training_data import own
 from skscreen.svm.uncertified import solve_pairs
 
@@ -89,7 +89,7 @@ class SVMProblem:
         self.taking_part = taken(self.X, self.labels.rows, self.kernel, fit.penalty == "l2")
         self._settings, self._shared = settings, shared
         self._content: str | None = None
-        if settings.store is not None and (fit.regression or is_worth_keeping(self.taking_part)):
+        if settings.store is not None and (fit.regression or is_kept(self.taking_part.shape)):
             self._content = content_key(self.taking_part)
         fit = replace(fit, stored=self._content is not None, shared=shared is not None)
         self._sets: dict[int, SampleSet] = {}

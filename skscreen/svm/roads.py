@@ -46,6 +46,10 @@ BY_FEATURES: tuple[Values, ...] = ("rows", "full features", "sparse features")
 FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
 # The same of regressions at a nu, most of whose samples are support vectors, and linear ones.
 FEW_IN_TUBE_AT_NU, FEW_ROWS_AT_NU = 1600, 1000
+# Largest class whose kernel matrix is kept in memory, 36 MB; pairs of larger ones have none.
+LARGEST_CLASS = 3000
+# Samples, and values, from which on fits take longer than reading and writing a file.
+MANY_TO_STORE, VALUES_TO_STORE = 150, 2**15
 # Samples of a class, a mean, from which on the columns of support vectors cost less than a matrix,
 # which is one of all classes; and with features from a number on, which make columns dear.
 MANY_A_CLASS, MANY_A_WIDE_CLASS, WIDE_COLUMNS = 48, 110, 100
@@ -258,6 +262,11 @@ def road(fit: Fit, facts: Facts) -> Road:
             screens=BEST if fit.screening == "best" else fit.screening,
         )  # fmt: skip
     return _by_kernel(fit, facts)
+
+
+def is_kept(shape: tuple[int, int]) -> bool:
+    """Whether fits of so many samples and features are kept in a store, if there is one."""
+    return shape[0] > MANY_TO_STORE or shape[0] * shape[1] > VALUES_TO_STORE
 
 
 def _by_features(fit: Fit, facts: Facts) -> Road:

@@ -7,17 +7,11 @@ from threading import Lock
 
 import numpy as np
 
-from skscreen.core.checks import Matrix
 from skscreen.fitting.store import Store
 from skscreen.svm.solvers.solution import SampleSolution, Solution, growth
 
 # C, dual variables, their scores if known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
-
-
-def is_worth_keeping(X: Matrix) -> bool:
-    """Whether fits of these samples take longer than reading and writing a file."""
-    return X.shape[0] > 150 or X.shape[0] * X.shape[1] > 2**15
 
 
 class StoredFit:

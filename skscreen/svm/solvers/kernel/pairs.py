@@ -27,13 +27,12 @@ from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import Point, certify
 from skscreen.svm.dual import Dual
+from skscreen.svm.roads import LARGEST_CLASS
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.few import FewValues, few_values, solve_few
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.solution import PairSolutions, Solution, growth
 
-# Largest class whose kernel matrix is kept in memory: 36 MB.
-WHOLE = 3000
 # Largest working set of compiled loops on class blocks.
 _LARGEST = loops.LARGEST_SET
 
@@ -179,7 +178,7 @@ def _sums_of_pairs(dual: np.ndarray, ends: np.ndarray) -> np.ndarray:
     return by_class[second - 1, first] + by_class[first, second]
 
 
-def block_bytes(division: OneVsOne, whole: int = WHOLE, inside: bool = False) -> float:
+def block_bytes(division: OneVsOne, whole: int = LARGEST_CLASS, inside: bool = False) -> float:
     """Return the bytes of kernel values of classes of at most `whole` samples, or of a pair."""
     sizes = np.array([rows.size for rows in division.members if rows.size <= whole], float)
     own = sizes @ sizes
@@ -190,7 +189,9 @@ def block_bytes(division: OneVsOne, whole: int = WHOLE, inside: bool = False) ->
 class ClassBlocks:
     """Kernel values inside classes of up to `whole` samples and between them, maybe `kept`."""
 
-    def __init__(self, gram: Gram, division: OneVsOne, bias: float, kept=None, whole: int = WHOLE):
+    def __init__(
+        self, gram: Gram, division: OneVsOne, bias: float, kept=None, whole: int = LARGEST_CLASS
+    ):
         self._gram, self._division, self._kept = gram, division, kept
         self._square_bias, members = bias**2, division.members
         what = f"Kernel matrices inside {len(members):,} classes"

@@ -10,7 +10,8 @@ from skscreen.samples.kernels.gram import Gram
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import read_labels
 from skscreen.samples.multiclass import OneVsOne
-from skscreen.svm.solvers.kernel.pairs import WHOLE, ClassBlocks, ClassPairs
+from skscreen.svm.roads import LARGEST_CLASS
+from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs
 
 # Three classes that overlap, one of them rare; some rows far from the others.
 RNG = np.random.default_rng(0)
@@ -22,7 +23,7 @@ VERY_FAR[::17] *= 1e3
 WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
 
 
-def solved(data, kernel, C, bias, tol, problem, whole=WHOLE, **options):
+def solved(data, kernel, C, bias, tol, problem, whole=LARGEST_CLASS, **options):
     division = OneVsOne(read_labels(Y, WEIGHTS, None))
     gram = Gram(data, kernel, cache_size=0.0)
     blocks = ClassBlocks(gram, division, bias or 0.0, whole=whole)
@@ -49,7 +50,7 @@ def gap(K, division, problem, bias, found):
     C_and_tol=[(1.0, 1e-3), (30.0, 1e-6), (0.01, 1e-8)],
     data=["plain", "far", "very far"],
     bias=[None, 0.0, 2.0],
-    whole=[WHOLE, 100],
+    whole=[LARGEST_CLASS, 100],
 )
 def test_the_gap_is_no_larger_than_said(C_and_tol, data, bias, whole):
     (C, tol), data = C_and_tol, {"plain": X, "far": FAR, "very far": VERY_FAR}[data]
