@@ -47,6 +47,7 @@ def coordinate_descent(
     max_iter: int,
     *,
     screening: bool = True,
+    shrinking: bool = True,
     seed: int = 0,
     give_up: Callable[[float, float], bool] | None = None,
 ) -> bool:
@@ -57,7 +58,7 @@ def coordinate_descent(
     """
     # A short step of b, next to which the sweeps converge.
     state.begin(3.0)
-    epochs = _Epochs(state, seed)
+    epochs = _Epochs(state, seed, shrinking)
     whole = 2.0 * float(epochs.costs.sum())
     faces = FaceSteps(state, epochs.costs)
     history, pause, left = [(0.0, state.gap)], 4.0 * whole, np.inf
@@ -101,7 +102,7 @@ def _screen(state: SampleState) -> None:
 class _Epochs:
     """Sweeps over active samples: which of them rest, and how small a gap they are to leave."""
 
-    def __init__(self, state: SampleState, seed: int):
+    def __init__(self, state: SampleState, seed: int, shrinking: bool):
         self._state, samples = state, state.step.samples
         self._random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
         self.costs = samples.row_lengths + ENTRIES_PER_VISIT
@@ -113,7 +114,7 @@ class _Epochs:
         self.exhausted, self._trust = False, 0.5
         # Before the first evaluation samples rest from a quarter of the largest gradient on, until
         # hardly any others than those inside the box are active.
-        self._factor, self._settled = 0.25, 1.2
+        self._factor, self._settled = (0.25, 1.2) if shrinking else (np.inf, 0.0)
 
     def active(self) -> np.ndarray:
         """Return the samples that do not rest."""

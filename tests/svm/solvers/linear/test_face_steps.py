@@ -80,12 +80,13 @@ def test_most_steps_and_nothing_inside():
     assert state.n_iter == 0
 
 
+@pytest.mark.parametrize("shrinking", [True, False])
 @pytest.mark.parametrize("bias", [1e-200, 1e-3, 1.0, 100.0, 1000.0])
-def test_any_intercept(bias):
+def test_any_intercept(bias, shrinking):
     samples, caps = problem(bias)
     state = state_of(samples, hinge(caps))
     state.evaluate()
-    assert coordinate_descent(state, 1e-8, 100_000)
+    assert coordinate_descent(state, 1e-8, 100_000, shrinking=shrinking)
 
 
 def test_an_intercept_costs_few_epochs():
