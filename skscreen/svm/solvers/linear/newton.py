@@ -48,6 +48,8 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     # A step of b so long that one is enough, as systems are solved exactly.
     state.begin(1000.0)
     w = _from_dual(state)
+    if smooth and not state.beta.any():
+        w = _from_part(state, w, max_iter)
     zones, part, failures = None if smooth else _Zones(state), None, 0
     # After eight problems without gain only rounding errors are left.
     while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
@@ -90,6 +92,18 @@ def _from_dual(state: SampleState) -> np.ndarray:
     return w
 
 
+def _from_part(state: SampleState, w: np.ndarray, max_iter: int) -> np.ndarray:
+    """Return weights (d,) to start from: those of a tenth of the samples, with larger losses."""
+    n, d = state.step.samples.n, state.step.samples.n_features
+    if n < 30 * d or state.undecided().size < n:
+        return w
+    some = np.sort(np.random.default_rng(0).choice(n, n // 10, replace=False))
+    part = _Undecided(state, some, w, n / some.size)
+    part.recentre(state)
+    state.n_iter += part.minimise(1.0, 1e-3, min(20, max_iter // 2))[0]
+    return part.w
+
+
 class _Zones:
     """The width of the zones in which hinges are smoothed, from one proximal step to the next."""
 
@@ -121,14 +135,17 @@ class _Zones:
 
 
 class _Undecided:
-    """The problem of some samples, given those at their bounds."""
+    """The problem of some samples, given those at their bounds; losses are `factor` as large."""
 
-    def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
+    def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray, factor: float = 1.0):
         samples: LinearSamples = state.step.samples
         self.index, self.w, self.centre = index, w.copy(), state.step.centre
         whole = index.size == samples.n
         self.samples = samples if whole else samples.restrict(index)
         self.problem: Dual = state.problem if whole else state.problem.take(index)
+        if factor != 1.0:
+            # Of squares, which have no bounds.
+            self.problem = self.problem._replace(shifts=self.problem.shifts / factor)
         self._full = np.where(state.codes == LINEAR, state.problem.ends, 0.0)
         self._given = samples.combine(self._full)
         self._hessian = Hessian(self.samples, self.problem.sizes)
