@@ -21,9 +21,10 @@ def made(method: str, job: dict):
         daal4py.daalinit(1)
     else:
         from sklearn import svm
-    if kind == "LinearSVC":
-        return svm.LinearSVC()
-    return svm.SVC(kernel=job["kernel"], cache_size=1000)
+    machine = getattr(svm, kind)
+    if kind.startswith("Linear"):
+        return machine()
+    return machine(kernel=job["kernel"], cache_size=1000)
 
 
 def measured(model, work: str, X, y, rows, repeats: int) -> dict:
