@@ -439,6 +439,7 @@ class Rows:
     n_inside: int = 0  # undecided samples strictly inside of their bounds
     is_zero: bool = True  # no dual variable of an undecided sample is used
     is_start: bool = True  # dual variables are those for another C, if any
+    has_total: bool = False  # dual variables have a prescribed sum
     by_entries: bool = False  # outer products of rows are summed up entry by entry
     # Of sparse rows pairs of entries of two samples in one column, a mean, see `LinearSamples`.
     meetings: Callable[[], float] | None = None
@@ -473,9 +474,9 @@ def newton_work(rows: Rows) -> float:
     # Three passes over the rows, a factorisation, and what does not depend on the sizes.
     step = 3.0 * (0.7 * width + 5.0) * rows.n_undecided + PER_MULTIPLY * side**3 / 3.0 + 1e5
     # Typical numbers of steps, and how often all products are summed up. What sweeps have found, or
-    # the solution for another C, saves steps.
+    # the solution for another C, saves steps; next to a prescribed sum sweeps save few.
     n_steps, n_sums = (8, 1) if smooth else (50, 100)
-    if not smooth and not rows.is_zero:
+    if not smooth and not rows.is_zero and (rows.is_start or not rows.has_total):
         n_steps, n_sums = 15, 30
     if side < d:
         # The matrix of a set of samples is of no use for the next set.

@@ -101,6 +101,7 @@ def rows_at(state: SampleState) -> Rows:
         n_inside=int(np.count_nonzero(state.inside())),
         is_zero=not state.beta[undecided].any(),
         is_start=state.n_iter == 0,
+        has_total=state.total != 0.0,
         by_entries=by_entries(samples),
         meetings=(lambda: samples.n_meetings() / samples.n_rows) if samples.is_sparse else None,
     )
