@@ -103,7 +103,7 @@ def at_intercepts(
     It is the largest for scores within errors, without what sums add to the primal value.
     """
     gap, lost = dual.gap_of_slopes(found.beta, dual.target - found.scores - b, errors)
-    primal = 0.5 * max(float(found.beta @ found.scores), 0.0) + lost
+    primal = 0.5 * found.square + lost
     gap += 0.5 * found.apart**2 + 4.0 * EPS * primal
     return Certificate(primal, primal - gap, gap)
 

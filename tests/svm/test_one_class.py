@@ -1,5 +1,7 @@
 """One-class machines: solutions, offsets, calibration, what is certain, spheres, paths."""
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -127,6 +129,19 @@ def test_a_sphere_is_the_same_wherever_the_origin_is(cancer):
         for far in (0.0, 100.0)
     ]
     assert models[0].radius_ == pytest.approx(models[1].radius_, rel=1e-6)
+
+
+@pytest.mark.parametrize("far", [100.0, 1000.0])
+def test_a_sphere_far_from_the_origin_is_the_primal_value_of_its_weights(cancer, far):
+    # Weights are a little apart from what the dual variables give, and |w|^2 is large.
+    model = ScreenedOneClassSVM(0.1, kernel="linear", shape="sphere", tol=1e-11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(cancer + far)
+    rows, alpha = (cancer + far).astype(np.longdouble), whole(model, len(cancer))
+    rows -= rows.mean(axis=0)
+    dual = alpha @ (rows**2).sum(axis=1) - ((alpha @ rows) ** 2).sum()
+    assert -1e-10 <= model.objective_ / dual - 1.0 <= max(1e-11, model.dual_gap_)
 
 
 def test_a_sphere_needs_own_values_of_new_samples(cancer):

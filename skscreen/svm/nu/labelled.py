@@ -216,7 +216,7 @@ class NuProblems:
     def _positive(self, problem: int, found: NuSolution, b: float) -> tuple[float, Certificate]:
         """Return |w|^2 / (nu S) as rho, which is no more than the best one, and the gap there."""
         dual = self.solver(problem).at(found.nu)
-        square = max(float(found.beta @ found.scores), 1e-300)
+        square = max(found.square, 1e-300)
         rho = square / float(np.abs(dual.sums).sum())
         errors = np.zeros(found.beta.size) if found.errors is None else found.errors
         return rho, at_intercepts(dual, found, b - rho * dual.signs, errors)

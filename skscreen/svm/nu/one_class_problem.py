@@ -194,9 +194,10 @@ class OneClassProblem:
         # Scores that are computed again have rounding errors of their own.
         rho = min(-found.b, safe) - noise - 8.0 * EPS * float(np.abs(v).max())
         # P rises by no more than that; but scores may be known better by now.
-        known = at_intercepts(dual, replace(found, scores=f), -rho, errors)
+        found = replace(found, scores=f)
+        known = at_intercepts(dual, found, -rho, errors)
         gap = min(gap + total * max(-found.b - rho, 0.0), known.gap)
-        square = max(float(beta @ f), 0.0)
+        square = found.square
         lost = float(dual.high @ np.maximum(rho - v, 0.0))
         scale = 2.0 / total**2 if self.is_sphere else 1.0
         objective = scale * (0.5 * square + lost - rho * total)

@@ -102,6 +102,12 @@ class SampleSolution(Solved):
     progress: tuple = ()
     errors: np.ndarray | None = None
 
+    @property
+    def square(self) -> float:
+        """|w|^2: of the vector whose scores these are, from which dual variables may be apart."""
+        w = self.w
+        return float(w @ w) if w is not None else max(float(self.beta @ self.scores), 0.0)
+
     def stretched(self, factor: float, b: float) -> "SampleSolution":
         """Return the solution with a vector `factor` times as long, and the intercept of that."""
         w = None if self.w is None else factor * self.w
