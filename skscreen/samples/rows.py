@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -345,6 +346,16 @@ def flat_rows(X: Matrix) -> Any:
     columns, starts = (np.ascontiguousarray(part, places) for part in (X.indices, X.indptr))
     unsigned = np.uint32 if places.itemsize == 4 else np.uint64
     return loops.rows(np.ascontiguousarray(X.data), columns.view(unsigned), starts, X.shape[1])
+
+
+def sparse_products(X: Matrix, Y: Matrix) -> np.ndarray:
+    """Return the products of few sparse rows with all of Y, (n, m), each of which is read once."""
+    out, rows = np.empty((X.shape[0], Y.shape[0])), flat_rows(Y)
+    for products, (first, last) in zip(out, pairwise(X.indptr), strict=True):
+        columns = X.indices[first:last].astype(np.int64, copy=False)
+        values = X.data[first:last].astype(np.float64, copy=False)
+        loops.multiply_sparse(rows, columns, values, products)
+    return out
 
 
 def squared_norms(rows: Any, n: int) -> np.ndarray:

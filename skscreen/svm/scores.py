@@ -13,12 +13,11 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skscreen._compiled import samples as row_loops
 from skscreen._compiled import svm as loops
 from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.threads import at_most
 from skscreen.samples.kernels.kernel import FEW_ROWS, MANY_VALUES, WITH_LENGTHS, Kernel, n_samples
-from skscreen.samples.rows import flat_rows
+from skscreen.samples.rows import sparse_products
 from skscreen.svm.problem import asked
 
 _NO_LENGTHS = np.empty(0)
@@ -182,11 +181,7 @@ def _linear_scores(model: BaseEstimator, X: Matrix) -> np.ndarray:
     if X.shape[0] > FEW_ROWS:
         return safe_sparse_dot(X, coef.T, dense_output=True) + model.intercept_
     # The product would first put the weights into another order.
-    out, known = np.empty((X.shape[0], coef.shape[0])), flat_rows(coef)
-    for i, scores in enumerate(out):
-        row_loops.multiply(known, X[[i]].toarray()[0], scores)
-    out += model.intercept_
-    return out
+    return sparse_products(X, coef) + model.intercept_
 
 
 def _pair_scores(

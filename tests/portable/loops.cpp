@@ -210,10 +210,10 @@ static void run_kernel_machines() {
     beta[i] = 0.5 * (low[i] + high[i]) * std::abs(beta[i]);
   }
   std::vector<double> none;
-  const svm::Box box{view(target), view(low), view(high), true, view(none)};
-  svm::balance(box, view(beta));
+  const svm::Dual dual{view(target), view(low), view(high), true, view(none)};
+  svm::balance(dual, view(beta));
   show("same.svm.balance", beta);
-  const auto found = svm::largest_gap(box, view(beta), view(f), view(errors), view(slopes),
+  const auto found = svm::largest_gap(dual, view(beta), view(f), view(errors), view(slopes),
                                       view(parts), view(losses));
   show("same.svm.largest_gap", std::vector<double>{found.b[0], found.gap, found.primal});
   auto K = kernel_of<double>(X, N), out = many(N);
@@ -285,9 +285,9 @@ static void run_few_samples() {
     norms[i] = std::sqrt(norms[i]);
   }
   const svm::FewValues values{view(X, D), svm::RBF, 1, 0.5, 0.0, 0.0, view(sizes), 1e-15, 0.0};
-  const svm::Box box{view(signs), view(low), view(high), true, view(none)};
+  const svm::Dual dual{view(signs), view(low), view(high), true, view(none)};
   const auto [found, steps] =
-      svm::solve_few(values, box, false, {1e-13, 100000}, view(beta), view(f), view(errors));
+      svm::solve_few(values, dual, false, {1e-13, 100000}, view(beta), view(f), view(errors));
   show("svm.solve_few", found.primal);
   std::vector<double> w(D), alpha(N), said(3);
   svm::solve_squared_hinges(view(X, D), view(norms), view(caps), view(signs, N), 1e-12, view(w, D),

@@ -173,3 +173,11 @@ def test_errors_of_values_are_bounded(kernel, outlier):
     assert np.all(apart <= gram.sum_errors(np.abs(c)) + summed * np.sqrt(gram.diagonal))
     twice = Places.twice(gram).sum_errors(np.append(np.abs(c), 0.0 * c))
     np.testing.assert_allclose(twice, np.tile(gram.sum_errors(np.abs(c)), 2))
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 5, 16, 17])
+def test_powers_are_those_of_numpy_to_rounding_errors_of_products(degree):
+    kernel = Kernel("poly", gamma=0.7, degree=degree, coef0=1.0)
+    inner = np.linspace(-3.0, 3.0, 101)[None]
+    wanted = (0.7 * inner + 1.0) ** degree
+    np.testing.assert_allclose(kernel.of_products(inner.copy()), wanted, rtol=1e-14)

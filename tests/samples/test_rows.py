@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from skscreen.samples.labels import check_bounds
-from skscreen.samples.rows import LinearSamples, compress
+from skscreen.samples.rows import LinearSamples, compress, sparse_products
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 7)) * (RNG.random((30, 7)) < 0.5)
@@ -118,3 +118,16 @@ def test_pairs_of_entries_that_meet_in_a_column_are_counted(bias):
         assert one.n_meetings() * 30 == pytest.approx((filled @ filled.T).sum())
     few = filled[:7]
     assert samples.restrict(np.arange(7)).n_meetings() * 7 == pytest.approx((few @ few.T).sum())
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, wide_indices], ids=["int32", "int64"])
+def test_products_of_few_sparse_rows(make):
+    # Of 2^20 columns some are the same but for their last bits; one row is empty.
+    far = sparse.csr_array((len(X), 2**20))
+    rows = sparse.hstack([make(X), far, make(X[:, ::-1])]).tocsr()
+    few = make(rows[[0, 3, 7]].multiply(RNG.random((3, 1))).tocsr())
+    few.data[few.indptr[1] : few.indptr[2]] = 0.0
+    few.eliminate_zeros()
+    found = sparse_products(few, rows)
+    np.testing.assert_allclose(found, (few @ rows.T).toarray(), rtol=1e-13, atol=1e-15)
+    assert not found[1].any()

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
@@ -99,6 +100,38 @@ void multiply(const Data& X, Array<const double> w, Array<double> out) {
   expects(X.has(out.size), "out must have an entry for each row");
   expects(w.size >= X.d, "w must have an entry for each column");
   for (int64_t i = 0; i < out.size; ++i) out[i] = X.dot(i, w.data);
+}
+
+// Inner products of all rows with a vector of few entries, by a hash table of its columns: a vector
+// of all columns, most of them zero, takes longer to make than to read.
+template <class Data>
+void multiply_sparse(const Data& X, Array<const int64_t> columns, Array<const double> values,
+                     Array<double> out) {
+  expects(!X.dense(), "X must be rows of CSR");
+  expects(X.has(out.size), "out must have an entry for each row");
+  expects_sizes(columns.size, "values", values);
+  expects_places("columns", columns, X.d);
+  uint64_t size = 1;
+  while (size < 2 * static_cast<uint64_t>(columns.size)) size *= 2;
+  std::vector<int64_t> keys(size, -1);
+  std::vector<double> held(size, 0.0);
+  const auto place = [&](int64_t column) {
+    // Multiplied by 2^64 over the golden ratio neighbours are far apart.
+    uint64_t at = (static_cast<uint64_t>(column) * 0x9E3779B97F4A7C15ull >> 32) & (size - 1);
+    while (keys[at] >= 0 && keys[at] != column) at = (at + 1) & (size - 1);
+    return at;
+  };
+  for (int64_t k = 0; k < columns.size; ++k) {
+    const uint64_t at = place(columns[k]);
+    keys[at] = columns[k];
+    held[at] += values[k];
+  }
+  for (int64_t i = 0; i < out.size; ++i) {
+    double total = 0.0;
+    for (int64_t p = X.first(i); p < X.first(i + 1); ++p)
+      total += X.data[p] * held[place(static_cast<int64_t>(X.columns[p]))];
+    out[i] = total;
+  }
 }
 
 // Add the sum of scales_i times row i to `out`; rows with scale 0 are not read.
