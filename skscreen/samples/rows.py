@@ -348,7 +348,7 @@ def flat_rows(X: Matrix) -> Any:
     return loops.rows(np.ascontiguousarray(X.data), columns.view(unsigned), starts, X.shape[1])
 
 
-def sparse_products(X: Matrix, Y: Matrix) -> np.ndarray:
+def sparse_products(X: sparse.csr_array, Y: Matrix) -> np.ndarray:
     """Return the products of few sparse rows with all of Y, (n, m), each of which is read once."""
     out, rows = np.empty((X.shape[0], Y.shape[0])), flat_rows(Y)
     for products, (first, last) in zip(out, pairwise(X.indptr), strict=True):
