@@ -57,7 +57,8 @@ sanitize: $(VENV)/.installed-test ## run the tests of the loops with checks of a
 # Tests that run every loop.
 LOOPS := tests/test_compiled_levels.py tests/test_compiled_calls.py tests/core tests/samples tests/embedding tests/sequence tests/pragam \
   tests/metric_learning/problem tests/metric_learning/screening tests/metric_learning/solvers \
-  tests/svm/solvers tests/svm/screening tests/svm/certified/test_bounds.py tests/svm/test_crammer_singer.py tests/svm/test_l1.py
+  tests/svm/solvers tests/svm/screening tests/svm/certified/test_bounds.py tests/svm/test_crammer_singer.py tests/svm/test_l1.py \
+  tests/svm/test_nu_machines.py tests/svm/test_one_class.py tests/svm/test_pairs.py tests/svm/test_scores.py tests/concepts
 
 portable: $(VENV)/.installed-test ## compile the loops with other compilers and for ARM, macOS and Windows, where they are here
 	@$(RUN) .ci/portable.py
