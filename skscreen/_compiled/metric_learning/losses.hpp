@@ -22,6 +22,17 @@ namespace skscreen::metric_learning {
 using Ranges = Array<const int64_t>;
 using Levels = Steps<const double>;
 
+// Compensated sum of numbers >= 0, and all that rounding has lost.
+struct CompensatedSum {
+  double total = 0.0, lost = 0.0;
+
+  SKSCREEN_INLINE void add(double value) {
+    const double sum = total + value;
+    lost += total >= value ? (total - sum) + value : (value - sum) + total;
+    total = sum;
+  }
+};
+
 // Minus the derivative of a loss at margin tau - z: at most `most`, 1 for the smoothed hinge.
 SKSCREEN_INLINE double dual_variable(double z, double width_inverse, double most) {
   const double share = z * width_inverse, above = share < 0.0 ? 0.0 : share;
@@ -33,14 +44,16 @@ SKSCREEN_INLINE double smoothed_value(double z, double alpha, double gamma) {
   return alpha * (z - 0.5 * gamma * alpha);
 }
 
-#if defined(__GNUC__)
 // Numbers in a register, as the compilers' own vectors: a loop over doubles turns the two bounds of
 // a dual variable into comparisons and blends, at twice the time.
-#if defined(__AVX__)
+#if defined(__AVX__) && defined(__GNUC__)
 constexpr int64_t LANES = 4;
-#else
+#elif defined(__GNUC__)
 constexpr int64_t LANES = 2;
+#else
+constexpr int64_t LANES = 1;
 #endif
+#if defined(__GNUC__)
 typedef double Lanes __attribute__((vector_size(8 * LANES)));
 #endif
 
@@ -97,16 +110,16 @@ inline double losses_of_rows(Ranges start, Ranges stop, Array<const double> near
                              Array<const double> far_d, Levels thresholds, double gamma,
                              double most, Levels scales, Array<double> near_weights,
                              Array<double> place_weights) {
-  double total = 0.0;
+  CompensatedSum sum;
   const double width_inverse = 1.0 / gamma;
   for (int64_t p = 0; p < near_d.size; ++p) {
     double weight = 0.0;
-    total +=
-        scales[p] * row_loss(thresholds[p] + near_d[p], far_d.data + start[p], stop[p] - start[p],
-                             gamma, width_inverse, most, place_weights.data + start[p], weight);
+    sum.add(scales[p] * row_loss(thresholds[p] + near_d[p], far_d.data + start[p],
+                                 stop[p] - start[p], gamma, width_inverse, most,
+                                 place_weights.data + start[p], weight));
     near_weights[p] = weight;
   }
-  return total;
+  return sum.total + sum.lost;
 }
 
 inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
@@ -211,17 +224,6 @@ inline double largest_ratio(Ranges start, Ranges stop, Array<const double> near_
 // Number of rows whose sums are added up separately, which keeps rounding errors small.
 constexpr int64_t ROWS_PER_SUM = 1024;
 
-// Compensated sum of numbers >= 0, and all that rounding has lost.
-struct CompensatedSum {
-  double total = 0.0, lost = 0.0;
-
-  SKSCREEN_INLINE void add(double value) {
-    const double sum = total + value;
-    lost += total >= value ? (total - sum) + value : (value - sum) + total;
-    total = sum;
-  }
-};
-
 // Near pairs from `first` to `last` whose ranges overlap, and the hull of their far places.
 struct Run {
   int64_t first, last, begin, end;
@@ -270,7 +272,8 @@ class SortedRows {
     bisect(near, D.size, most < INF ? threshold - gamma : -INF, threshold);
     prefix_sums(D, shift);
     std::fill_n(steps.get(), D.size + 1, 0.0);
-    double total = 0.0, size = 0.0;
+    CompensatedSum sum;
+    double size = 0.0;
     for (int64_t p = 0; p < near.size; ++p) {
       const double level = threshold + near[p];
       int64_t begin = start[p] - origin, end = stop[p] - origin;
@@ -293,14 +296,14 @@ class SortedRows {
       value += row_loss(level, D.data + begin, end - begin, gamma, width_inverse, most,
                         place_weights.data + begin, weight);
       near_weights[p] = weight;
-      total += scales[p] * value;
+      sum.add(scales[p] * value);
     }
     double count = 0.0;
     for (int64_t s = 0; s < D.size; ++s) {
       count += steps[s];
       place_weights[s] += count;
     }
-    return {total, size};
+    return {sum.total + sum.lost, size};
   }
 
  private:
@@ -357,8 +360,8 @@ class SortedRows {
   }
 };
 
-// Like `loss_pass`; the value and a bound on its rounding error: 16 eps of the value, an allowance
-// for sums that are kept short, and what the prefix sums can add to it.
+// Like `loss_pass`; the value and a bound on its rounding error: 16 eps of the value, what sums of
+// the longest row can lose, and what the prefix sums can add to it.
 inline std::pair<double, double> sorted_loss_pass(
     Ranges start, Ranges stop, Array<const double> near_d, Array<const double> far_d,
     Levels thresholds, double gamma, double most, Levels scales, Array<double> near_weights,
@@ -389,7 +392,10 @@ inline std::pair<double, double> sorted_loss_pass(
     }
     direct = last;
   }
-  return {sum.total + sum.lost, 16.0 * EPS * (sum.total + size)};
+  int64_t longest = 0;
+  for (int64_t p = 0; p < start.size; ++p) longest = std::max(longest, stop[p] - start[p]);
+  const double of_rows = 0.5 * static_cast<double>(longest / LANES);
+  return {sum.total + sum.lost, EPS * (16.0 * (sum.total + size) + of_rows * sum.total)};
 }
 
 }  // namespace skscreen::metric_learning
