@@ -42,6 +42,24 @@ class NarrowSystem {
     }
   }
 
+  // Add sum_i weights_i x_i x_i' to the lower triangle, four rows at a time.
+  void add_all(const double* weights) {
+    int64_t i = 0;
+    for (; i + 4 <= X.rows; i += 4) {
+      const double *a = X.row(i).data, *b = a + d, *p = b + d, *q = p + d;
+      const double* of = weights + i;
+      for (int64_t k = 0; k < d; ++k) {
+        const double first = of[0] * a[k], second = of[1] * b[k], third = of[2] * p[k],
+                     fourth = of[3] * q[k];
+        double* into = &H_[k * d];
+        for_all(k + 1, [=](int64_t j) {
+          into[j] += (first * a[j] + second * b[j]) + (third * p[j] + fourth * q[j]);
+        });
+      }
+    }
+    for (; i < X.rows; ++i) add(i, weights[i]);
+  }
+
   // Write the Cholesky factor; return whether there is one.
   bool factor() {
     for (int64_t i = 0; i < d; ++i) {

@@ -157,11 +157,10 @@ class NarrowHinges {
   bool move(const double* s, double* w, double* a) {
     system.clear();
     for (int64_t k = 0; k < N; ++k) theta_[k] = 1.0 / (up_[k] / (c[k] - a[k]) + down_[k] / a[k]);
-    for (int64_t i = 0; i < n; ++i) {
-      double weight = 0.0;
-      for (int64_t k = i; k < N; k += n) weight += theta_[k];
-      system.add(i, weight);
-    }
+    // In the place of a sum that is not needed yet.
+    std::copy_n(theta_.data(), n, beta_.data());
+    for (int64_t k = n; k < N; ++k) beta_[k - n] += theta_[k];
+    system.add_all(beta_.data());
     if (!system.factor()) return false;
     direct(s, w, a, 0.0, 0.0);
     const double before = mean(a, 0.0), ahead = mean(a, length(a));
