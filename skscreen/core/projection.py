@@ -97,10 +97,13 @@ def project_box_equality(
             f"total={z:g} cannot be reached: within the bounds, the sum of coefficients times "
             f"values lies between {smallest:g} and {largest:g}."
         )
+    # Numbers below normal ones have lost digits, as would products with them.
+    unit = 2.0**500 if max(np.abs(m).max(initial=0.0), abs(z)) < 2.0**-500 else 1.0
     d *= d
     np.divide(sigma, d, out=d)
-    project(m, d, sigma, l, u, z, 0.0, m)
-    return m
+    with np.errstate(over="ignore"):
+        project(unit * m, d, sigma, unit * l, unit * u, unit * z, 0.0, m)
+    return np.clip(m / unit, l, u, out=m)
 
 
 def _in_range(values: np.ndarray) -> np.ndarray:

@@ -157,7 +157,8 @@ class SVMProblem:
             return None
         check_bounds(C, self.labels.weights)
         out = known.solve_together(C, tol)
-        unsolved = ~(out.gaps <= tol * out.primals)
+        # Products with this tolerance stay finite.
+        unsolved = ~(out.gaps <= min(float(tol), 1e100) * out.primals)
         if self.kernel.name == "linear":
             unsolved |= ~set_weights(out, self.division, self.taking_part, *self._near_zero)
         for k in np.flatnonzero(unsolved).tolist():

@@ -61,6 +61,10 @@ def predict_held_out(
     of_rows = reading.answers.trials[reading.rows]
 
     masks = [tuple(np.isin(of_rows, part) for part in split) for split in splits]
+    if not all(train.any() for train, _ in masks):
+        raise ValueError(
+            "cv must leave trials of positive sample_weight to learn from in each fold."
+        )
 
     def run(check: Callable[[], None], fold: int, l1: float, l2: float) -> HeldOut:
         # Each from the level start: from another solution too many dimensions stay. What folds tell

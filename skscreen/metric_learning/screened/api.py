@@ -166,7 +166,11 @@ def _learned(
     known = feature_names(reference)
     if known is not None and names is not None and not np.array_equal(known, names):
         raise ValueError("reference was fitted on other columns than X has, or in another order.")
-    return metric_of(rows, diagonal)
+    with np.errstate(over="ignore", invalid="ignore"):
+        M = metric_of(rows, diagonal)
+    if not np.isfinite(M).all():
+        raise ValueError("reference has a metric beyond the largest number: rescale X.")
+    return M
 
 
 def _given(reference: ArrayLike | tuple, n_features: int, diagonal: bool) -> np.ndarray:

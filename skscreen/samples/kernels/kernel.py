@@ -277,7 +277,10 @@ def matrix_of(kernel: Callable, A: Matrix, B: Matrix, shape: tuple[int, int]) ->
             f"{'' if K.ndim else f'{K.item()!r:.40} of '}shape {K.shape}."
         )
     try:
-        K = K.astype(np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind")
+        with np.errstate(over="ignore"):
+            K = K.astype(
+                np.float64, copy=False, casting="unsafe" if K.dtype == object else "same_kind"
+            )
     except (TypeError, ValueError) as error:
         raise TypeError(f"kernel must return real numbers, got an array of {K.dtype}.") from error
     if not np.isfinite(K).all():

@@ -27,7 +27,10 @@ class GivenDuals:
 
     def __init__(self, values, n_samples: int):
         try:
-            values = np.array(_dense(values), dtype=np.float64, ndmin=2)
+            values = _dense(values)
+            # Complex numbers would lose their imaginary part.
+            kind = values.dtype if values.dtype.kind == "c" else np.float64
+            values = np.array(values, ndmin=2).astype(kind).astype(np.float64, casting="same_kind")
         except (TypeError, ValueError):
             values = np.empty((0, 0))
         if values.ndim != 2 or values.shape[1] != n_samples:
