@@ -326,7 +326,8 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
 
 def _is_whole(fit: Fit, facts: Facts) -> bool:
     """Whether pairs of classes share a matrix of all, which takes less time than columns."""
-    if not fit.is_definite:
+    # A matrix serves all C of a grid.
+    if not fit.is_definite or (fit.plan == "grid" and fit.fits):
         return True
     dear = WIDE_COLUMNS <= facts.width < math.inf
     most = (MANY_A_WIDE_CLASS if dear else MANY_A_CLASS) * len(fit.classes)

@@ -89,7 +89,7 @@ TABLE = [
     ("few again", TWO, {"again": True}, {}, ALONE),
     ("few squares", TWO, {"loss": "squared_hinge"}, {}, ALONE),
     ("pairs of few", PAIRS, {}, {}, FEW),
-    ("pairs of few on a path", PAIRS, {"plan": "grid"}, {}, FEW),
+    ("pairs of few on a path", PAIRS, {"plan": "grid"}, {}, WHOLE),
     ("pairs of few, within eps", PAIRS, {"plan": "eps"}, {}, MATRIX),
     ("pairs of few, from a store", PAIRS, {"stored": True}, {}, FEW),
     ("pairs of few, definite", PAIRS, {"is_definite": False}, {}, WHOLE),

@@ -153,7 +153,7 @@ class NuSolver:
                 lifted = float(np.sum(found.b * dual.sums))
                 primal, gap = found.certificate.primal, found.certificate.gap
                 allowed = tol * (primal if self.lengths is None else primal + lifted)
-                if gap <= allowed or not found.converged:
+                if gap <= allowed or not found.converged or not primal > 0.0:
                     break
                 # The value that the gap of a sphere is relative to is known now.
                 wanted = 0.5 * allowed / primal
