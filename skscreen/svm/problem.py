@@ -157,8 +157,7 @@ class SVMProblem:
             return None
         check_bounds(C, self.labels.weights)
         out = known.solve_together(C, tol)
-        # Products with this tolerance stay finite.
-        unsolved = ~(out.gaps <= min(float(tol), 1e100) * out.primals)
+        unsolved = ~(out.gaps <= min(tol, 1e100) * out.primals)  # a product that is finite
         if self.kernel.name == "linear":
             unsolved |= ~set_weights(out, self.division, self.taking_part, *self._near_zero)
         for k in np.flatnonzero(unsolved).tolist():
