@@ -69,7 +69,7 @@ def warn_of_gaps(model: BaseEstimator, found: PairSolutions) -> None:
     if np.isnan(found.gaps).any():
         warn_user(NO_CERTIFICATE)
         return
-    off = np.flatnonzero(~(found.gaps <= model.tol * found.primals))
+    off = np.flatnonzero(~(found.gaps <= min(model.tol, 1e100) * found.primals))
     if off.size:
         worst = off[np.argmax(found.relative_gaps[off])]
         warn_unless_converged([found.alone(worst)], model.tol, model.max_iter, ADVICE)

@@ -119,3 +119,10 @@ def test_wrong_grids_and_folds():
             clone(SEARCH).set_params(l1s=l1s).fit(TRIALS, ODD)
     with pytest.raises(ValueError, match=r"^cv must"):
         clone(SEARCH).set_params(cv=iter([])).fit(TRIALS, ODD)
+
+
+def test_folds_without_weight_to_learn_from_are_refused():
+    weights = np.where(PEOPLE == 0, 1.0, 0.0)
+    model = clone(SEARCH).set_params(cv=LeaveOneGroupOut())
+    with pytest.raises(ValueError, match=r"^cv must"):
+        model.fit(TRIALS, ODD, weights, groups=np.minimum(PEOPLE, 1))

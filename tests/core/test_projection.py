@@ -153,3 +153,14 @@ def test_the_guess_and_the_place_of_the_result_change_nothing():
 def test_bad_arguments(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         project_box_equality(*arguments, **options)
+
+
+def test_tiny_points_are_projected_as_large_ones():
+    rng = np.random.default_rng(0)
+    m, sigma, d = rng.normal(size=7), 10.0 ** rng.uniform(-8, 8, 7), 10.0 ** rng.uniform(-8, 8, 7)
+    total = float(sigma @ rng.normal(size=7))
+    wanted = project_box_equality(m, total, coefficients=sigma, weights=d, lower=-np.inf)
+    tiny = project_box_equality(
+        2.0**-980 * m, 2.0**-980 * total, coefficients=sigma, weights=d, lower=-1e40
+    )
+    assert_allclose(2.0**980 * tiny, wanted, rtol=1e-8)

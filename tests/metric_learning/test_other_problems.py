@@ -244,3 +244,10 @@ def test_squared_hinge_of_bounds_that_are_large_numbers(diagonal):
     metrics = [model.get_mahalanobis_matrix() for model in models]
     np.testing.assert_allclose(*metrics, rtol=0.0, atol=1e-6 * np.abs(metrics[0]).max())
     assert models[1].objective_ == pytest.approx(1e8 * models[0].objective_, rel=1e-8)
+
+
+def test_a_reference_beyond_the_largest_number_is_refused():
+    model = ScreenedRTLM().fit(IRIS_X, IRIS_Y)
+    model.components_ = 1e200 * model.components_
+    with pytest.raises(ValueError, match=r"^reference has"):
+        screen_triplets(IRIS_X, IRIS_Y, lam=0.1, reference=model)

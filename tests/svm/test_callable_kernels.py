@@ -225,3 +225,12 @@ def test_values_that_are_no_numbers_are_no_predictions(model, value):
     assert model.predict(T).shape == (30,)
     with pytest.raises(ValueError, match=r"\bkernel\b.*row 4 .*row 7"):
         clone(model).fit(np.vstack([new, X[:50]]), Y[:55])
+
+
+def test_values_beyond_double_precision_are_told():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"\bkernel\b"):
+            ScreenedSVC(kernel=lambda A, B: np.longdouble(10) ** 400 * (A @ B.T)).fit(
+                X, np.arange(90) % 2
+            )

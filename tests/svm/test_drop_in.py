@@ -383,3 +383,10 @@ def test_the_variance_of_constant_samples_is_none():
     labels = np.arange(40) % 2
     for rows in (np.zeros((40, 2)), np.full((40, 2), 1e-200), sparse.csr_array((40, 2))):
         assert ScreenedSVC().fit(rows, labels).gamma_ == 1.0
+
+
+def test_a_variance_of_sparse_samples_that_underflows_is_told():
+    # The mean square is a normal number, what is left of it without the square of the mean not.
+    column = sparse.csr_array(np.r_[np.full(14, 1.6e-154), 1.7e-154][:, None])
+    with pytest.raises(ValueError, match=r"^X\b"):
+        ScreenedSVC().fit(column, np.arange(15) % 2)

@@ -258,3 +258,12 @@ def test_a_path_ends_where_w_is_zero(cancer):
         path = one_class_path(cancer + 0.2, [0.01, 0.05, 0.9, 0.95], kernel="linear")
     assert path.nus[-1] == 0.95
     assert len(path) < 4
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_sphere_around_equal_samples_is_a_point(kernel):
+    model = ScreenedOneClassSVM(0.5, kernel=kernel, gamma=0.1, shape="sphere", max_iter=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(np.ones((5, 2)))
+    assert model.radius_ == pytest.approx(0.0, abs=1e-6)

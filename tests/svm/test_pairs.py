@@ -320,3 +320,21 @@ def test_hundreds_of_classes_have_the_labels_of_svc():
     new = rows + 0.1 * rng.normal(size=rows.shape)
     assert_array_equal(model.predict(new), peer.predict(new))
     assert model.objective_.shape == (4005,) and model.dual_gap_ <= 1e-6
+
+
+def test_a_matrix_in_the_order_of_classes_is_read_and_not_written():
+    order = np.argsort(y, kind="stable")
+    K = rbf_kernel(X[order], gamma=0.1)
+    kept = K.copy()
+    found = pairs(kernel="precomputed").fit(K, y[order])
+    assert_array_equal(K, kept)
+    moved = pairs(kernel="precomputed").fit(rbf_kernel(X, gamma=0.1), y)
+    assert_allclose(
+        found.decision_function(K), moved.decision_function(rbf_kernel(X[order], X, 0.1)), atol=1e-6
+    )
+
+
+def test_any_tolerance_is_a_finite_product():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(pairs(1e8, kernel="rbf", gamma=0.1, tol=1e308).fit(X, y).objective_)

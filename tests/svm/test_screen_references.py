@@ -189,3 +189,9 @@ def test_whether_another_estimator_penalises_the_intercept_is_not_guessed():
     none = PragamSVC(C=0.05, fit_intercept=False).fit(A, classes)
     named = screen_samples(A, classes, 0.065, reference=none, intercept="none")
     assert_array_equal(screen_samples(A, classes, 0.065, reference=none).codes_, named.codes_)
+
+
+def test_complex_dual_variables_are_refused():
+    for reference in (1j, np.full(len(X), 1j)):
+        with pytest.raises(ValueError, match=r"^reference must"):
+            screen_samples(X, LABELS, 1.0, reference=reference)

@@ -28,9 +28,9 @@ class GivenDuals:
     def __init__(self, values, n_samples: int):
         try:
             values = _dense(values)
-            # Complex numbers would lose their imaginary part.
-            kind = values.dtype if values.dtype.kind == "c" else np.float64
-            values = np.array(values, ndmin=2).astype(kind).astype(np.float64, casting="same_kind")
+            if np.iscomplexobj(values):
+                raise TypeError("a cast would leave the imaginary part out")
+            values = np.array(values, dtype=np.float64, ndmin=2)
         except (TypeError, ValueError):
             values = np.empty((0, 0))
         if values.ndim != 2 or values.shape[1] != n_samples:
