@@ -7,35 +7,15 @@
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
 #include "core/sums.hpp"
+#include "samples/rows.hpp"
 
 namespace skscreen::sequence {
 
-// All observations: CSR, or for a dense matrix its entries in C order with empty columns, starts.
+// All observations.
 //
 // A table of weights has a row for each label where they are dense, for each feature where they are
 // sparse: so what belongs together lies side by side.
-struct ChainRows {
-  Array<const double> data;
-  Array<const uint32_t> columns;
-  Array<const int64_t> starts;
-  int64_t d;
-
-  void check() const {
-    expects(d >= 0, "d must not be negative");
-    if (dense()) {
-      expects(columns.size == 0, "columns must be empty where starts are");
-      expects(d == 0 ? data.size == 0 : data.size % d == 0, "data must have d entries a row");
-      return;
-    }
-    expects_sizes(data.size, "columns", columns);
-    expects_starts("starts", starts, data.size);
-    expects_places("columns", columns, d);
-  }
-
-  // Whether there are rows of n positions; without columns none of their entries is read.
-  bool has(int64_t n) const {
-    return dense() ? d == 0 || data.size / d == n : starts.size - 1 == n;
-  }
+struct ChainRows : samples::Rows<double, uint32_t, int64_t> {
   // Weights as `dot` reads them.
   void check_table(Matrix<const double> W, int64_t m) const {
     if (dense())
@@ -43,8 +23,6 @@ struct ChainRows {
     else
       expects_shape(d, m, "W", W);
   }
-
-  bool dense() const { return starts.size == 0; }
 
   // The product of row i with the weights of label j.
   double dot(int64_t i, Matrix<const double> W, int64_t j) const {
