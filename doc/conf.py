@@ -6,6 +6,7 @@ import zlib
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 from sklearn.utils.discovery import all_estimators, all_functions
 
@@ -89,7 +90,7 @@ numpydoc_validation_exclude |= {
 }
 
 # From those who want a result to those who want to know how it is found.
-SECTIONS = ["comparisons", "svm", "metric_learning", "sequences", "experts"]
+SECTIONS = ["svm", "comparisons", "metric_learning", "sequences", "experts"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "subsection_order": [*(f"../examples/{section}" for section in SECTIONS), "*"],
@@ -197,6 +198,17 @@ def group_parameters(app, what, name, obj, options, lines):
     ]  # fmt: skip
 
 
+def first_panel(figure):
+    """Return what is left of the first white gap, where a figure is much wider than high."""
+    width, height = figure.size
+    if width < 1.9 * height:
+        return figure
+    blank = (np.asarray(figure.convert("L")) > 250).all(axis=0)
+    gap = width // 150
+    ends = (x for x in range(width // 4, width - gap) if blank[x : x + gap].all())
+    return figure.crop((0, 0, next(ends, width), height))
+
+
 def make_thumbnails(app):
     """Show the first panel of a figure below the words of the example's name, in large letters."""
     bold = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
@@ -204,10 +216,9 @@ def make_thumbnails(app):
         first = thumbnail.parent.parent / thumbnail.name.replace("_thumb", "_001")
         if not first.exists():
             continue  # The gallery is not drawn, `make doc-quick`.
+        # Without the title of the figure.
         figure = Image.open(first).convert("RGB")
-        width, height = figure.size
-        # Without the title of the figure; of several panels the first.
-        panel = figure.crop((0, 30, width if width < 1.9 * height else int(1.07 * height), height))
+        panel = first_panel(figure.crop((0, 30, *figure.size)))
         picture = Image.new("RGB", (400, 280), "white")
         picture.paste(
             ImageOps.pad(panel, (400, 226), Image.Resampling.LANCZOS, color="white"), (0, 54)

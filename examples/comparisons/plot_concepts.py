@@ -39,6 +39,6 @@ model = ConceptEmbedding(30, random_state=0).fit(answers)
 # Dimensions that few things have significantly are noise; VICE asks for more than five, too.
 clear = np.flatnonzero(model.n_significant_ > 5)
 display = ConceptDisplay.from_estimator(model, dimensions=clear, n_objects=9)
-display.figure_.suptitle("What 12,000 answers have in common", fontweight="bold")
+display.figure_.suptitle("12,000 answers give eight dimensions with names", fontweight="bold")
 print(f"{len(clear)} of {len(model.support_)} dimensions are clear")
 plt.show()

@@ -2,8 +2,8 @@
 Which loss tolerates wrong answers?
 ===================================
 
-60 objects in three dimensions, 4,000 answers, of which more and more are wrong. The error is that
-on answers that were not used and are all right.
+People err. Here 60 objects in three dimensions are compared 4,000 times, and more and more answers
+are wrong. The error is measured on other answers, which are all right.
 """
 
 import matplotlib.pyplot as plt

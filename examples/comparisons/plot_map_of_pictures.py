@@ -2,7 +2,7 @@
 A map of pictures, and how sure it is
 =====================================
 
-Fifty pictures of digits; each answer says which of two pictures is more like a third. The map puts
+50 pictures of digits; each answer says which of two pictures is more like a third. The map puts
 pictures that look alike near to each other. Ellipses contain 90 % of the bootstrap positions.
 """
 

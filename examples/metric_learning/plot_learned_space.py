@@ -2,9 +2,9 @@
 What does a learned metric do to the data?
 ==========================================
 
-The learned linear map of wine, its two strongest directions, beside the two principal components
-of the standardised features. On the ellipse learned distances from its centre are equal. The metric
-is learned from one half, its λ chosen there by cross-validation, and shown on the other.
+Wines by the two principal components of their features, and by the two strongest directions of a
+learned map. All points of the ellipse have the same learned distance from its centre. The metric is
+learned, and its λ chosen by cross-validation, on half of the wines; the figure shows the others.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 Choose λ along the regularisation path
 ======================================
 
-Learn a metric for wine at every λ, each certified by its duality gap, and choose on held-out data.
+How strong should the penalty be? A path has a metric for each of many λ, each certified by its
+duality gap. The one that classifies held-out wines best is chosen.
 """
 
 import matplotlib.pyplot as plt

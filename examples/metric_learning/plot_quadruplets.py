@@ -3,7 +3,7 @@ Which features did a judge look at?
 ===================================
 
 A judge says in which of two pairs of patients the two are more alike, and looks at a few features
-only. The judge is simulated, so that the truth is known, and errs in a tenth of the answers. A
+only. The judge is simulated, so that the truth is known, and 10 % of the answers are wrong. A
 diagonal metric is learned from these quadruplets; its weights show what the judge looked at.
 """
 

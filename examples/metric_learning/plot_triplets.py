@@ -2,9 +2,8 @@
 How many triplets does a metric need?
 =====================================
 
-Answers "a is nearer to b than to c" about wines, where a and b are of one cultivar and c is of
-another. From more and more of them a metric is learned, and asked about the order of triplets of
-wines that it has not seen.
+Triplets (i, j, k) of wines: i is nearer to j, of the same cultivar, than to k, of another. A metric
+is learned from more and more of them, and tested on triplets of wines that it has not seen.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +20,7 @@ order = rng.permutation(len(X))
 
 
 def draw(among, n):
-    """Return n triplets (a, b, c) of some samples: a and b alike, c not."""
+    """Return n triplets (i, j, k) of some samples: i and j alike, k not."""
     rows = rng.choice(among, (20 * n, 3))
     a, b, c = rows.T
     return rows[(a != b) & (y[a] == y[b]) & (y[a] != y[c])][:n]
@@ -41,7 +40,7 @@ for n in counts:
     )
 
 fig, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
-fig.suptitle("A hundred triplets put 94 % of unseen ones in order", fontweight="bold")
+fig.suptitle("100 triplets put 94 % of unseen ones in order", fontweight="bold")
 ax.semilogx(counts, scores, "o-", color="#0072B2", label="learned")
 ax.axhline(base, color="0.5", linestyle="--", label="Euclidean")
 ax.set(xlabel="Triplets learned from", ylabel="Unseen triplets in order")

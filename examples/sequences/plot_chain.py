@@ -3,8 +3,8 @@ Does the order of labels help?
 ==============================
 
 Noisy observations of a label that seldom changes. A classifier of single positions is misled by the
-noise. A max-margin Markov chain, and a chain of probabilities with a kernel, learn that it
-stays.
+noise. A max-margin Markov chain, and a conditional random field with a kernel, learn that the label
+stays the same for a while.
 """
 
 import matplotlib.pyplot as plt

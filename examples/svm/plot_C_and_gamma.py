@@ -2,8 +2,8 @@
 Which C and which gamma?
 ========================
 
-Both at once, by cross-validation: for each fold and gamma one path over C, whose solutions are the
-start of the next, on kernel matrices that share the distances of the samples.
+Cross-validation chooses both at once. For each fold and gamma one path over C is solved, where each
+solution is the start of the next; all kernel matrices share the distances between samples.
 """
 
 import time

@@ -20,7 +20,7 @@ best = svc_certified_C(X[::2], y[::2], X[1::2], y[1::2], (0.01, 100.0), eps=0.01
 folds = ScreenedSVCCV([0.01, 100.0], certify=0.01, kernel="linear", intercept="penalised").fit(X, y)
 
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
-fig.suptitle("No C in the range is better by more than one point", fontweight="bold")
+fig.suptitle("No C in the range is better by more than 1 %", fontweight="bold")
 CertifiedPathDisplay.from_result(best, ax=axes[0])
 CertifiedPathDisplay.from_estimator(folds, ax=axes[1])
 for ax, title in zip(axes, ("one validation set", "mean of five folds"), strict=True):

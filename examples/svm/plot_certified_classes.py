@@ -2,8 +2,8 @@
 Ten classes: could another C be better?
 =======================================
 
-Ten problems, one for each digit against the rest, followed over C together. Bounds on all scores
-prove of every C of the range how many validation samples are right and how many are wrong.
+Ten problems, each digit against the rest, are solved along one path over C. Bounds on all scores
+prove, for every C of the range, how many validation samples can be right and how many are wrong.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ What is a false alarm worth?
 ============================
 
 A machine has run well for a while, and its states of that time are all there is to learn from. A
-one-class SVM finds what is usual; how many usual states it calls outliers later is a question of
-its offset, and `nu` does not answer it. Held-out states do.
+one-class SVM finds the region of usual states. Its offset decides how many usual states raise an
+alarm later: with the offset by `nu` more than asked for, with one by held-out states as many.
 """
 
 import matplotlib.pyplot as plt
@@ -65,6 +65,7 @@ for estimator, offset, colour, name in (
     scores = estimator.score_samples(points).reshape(grid.shape[:2])
     left.contour(*np.moveaxis(grid, -1, 0), scores, levels=[offset], colors=colour)
     left.plot([], [], color=colour, label=name)
+figure.suptitle("Held-out samples keep the rate of false alarms", fontweight="bold")
 left.set(title=f"Asked for {rate:.0%}", xticks=[], yticks=[], xlim=(-4, 3), ylim=(-3, 3.5))
 left.legend(loc="lower left", fontsize=8)
 right.plot(path.nus, alarms_of_path, color="tab:orange", label="false alarms by nu")

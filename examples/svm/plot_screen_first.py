@@ -3,10 +3,9 @@ Which samples are decided before solving?
 =========================================
 
 The toy problem of Ogawa et al. (2014), Fig. 1: two overlapping clouds and a linear classifier. From
-the solution for C = 5 most samples are decided for C = 10: those far on the right side have no dual
-variable, those far on the wrong side have the largest. The samples near the margin are left, for
-any solver. On the right, their Fig. 4: the closer the C of the reference, the more samples are
-decided, and the intersection of both balls decides at least what each of them does.
+the solution for C = 5 most samples are decided for C = 10: the dual variable of those far on the
+right side is 0, of those far on the wrong side C. The samples near the margin are left to any
+solver. Right: the closer the C of the reference, the more samples are decided (their Fig. 4).
 """
 
 import matplotlib.pyplot as plt
