@@ -2,15 +2,14 @@
 
     python -m benchmarks.whole.growth [--out DIR] [--rows ScreenedRTLM,...] [--repeats 3]
 
-Made data: two overlapping classes (scikit-learn's `make_classification`, one sample in twenty with
-the wrong label; sparse rows of random words whose weights decide), three for metrics, label
-sequences that seldom change, answers about points in space with a tenth of them wrong. One
-quantity grows, the others keep the values that are printed. A point is the fastest of some fits;
-the slope is that of a line through the half of the values where more is asked for (large n, small
-tolerance), in logarithms, so that what a fit of any size costs has little part in it. CPU seconds
-with one thread. A missed tolerance is marked. Of metrics C is lambda_max /
-lambda, and triplets grow with the number k of neighbours. Of Pragam C is given times n, so that the
-problem stays the same while n grows. The figure, growth.png, goes to DIR.
+Simulated data: two overlapping classes (scikit-learn's `make_classification` with 5 % wrong labels;
+sparse rows of random words whose weights decide), three classes for metrics, label sequences that
+seldom change, and answers about points in space, 10 % of them wrong. One quantity grows, the others
+keep the values that are printed. A point is the fastest of some fits. The slope is that of a line
+through the upper 50 % of the values (large n, small tolerance), in logarithms, so that the fixed
+cost of a fit matters little. CPU seconds with one thread. A missed tolerance is marked. For metrics
+C is lambda_max / lambda, and triplets grow with the number k of neighbours. For Pragam C is given
+times n, so that the problem stays the same while n grows. The figure, growth.png, goes to DIR.
 """
 
 import argparse
