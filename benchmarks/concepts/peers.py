@@ -2,10 +2,10 @@
 
 THINGS-like: 1,854 things answer by the 42 published dimensions of VICE, scaled so that the best
 accuracy is that of the real trials; 1.46 million trials, as in 2020, and 4.7 million, as in 2023.
-Small: 100 objects, five dimensions, 10,000 trials. -log p and accuracy are of trials that were not
-learned from; of the truth they stand in the first row. A true dimension is found if its partner,
-one to one, has r > .8. SPoSE's loop is written anew in PyTorch with its published settings,
-look-ups in place of products with one-hot rows; it runs as many of its 500 epochs as the limit
+Small: 100 objects, five dimensions, 10,000 trials. -log p and accuracy are measured on test trials;
+the first row has those of the true dimensions. A true dimension is found if its partner, matched
+one to one, has r > .8. SPoSE's loop was rewritten in PyTorch with its published settings and
+look-ups instead of products with one-hot rows. It runs as many of its 500 epochs as the limit
 allows.
 """
 

@@ -2,15 +2,14 @@
 
 *Defaults.* What one gets without choosing anything: error of five nearest neighbours with the
 Euclidean distance and after ScreenedRTLM(), ScreenedRTLMCV(), NCA of scikit-learn and LMNN of
-metric-learn, on twelve tables, two splits each. Of all jobs: 25 % of the samples are held out,
-features are standardised by the rest; metrics learn from that rest, nearest neighbours are looked
-up in it. *Classes.* ScreenedRTLM at its defaults, and
-with lambda chosen on 25 % of the rest along a path of 30 values: path, choice and last fit
-are all in its seconds. *Verification.* 60 % of the classes are learned from, as pairs of
-which half are of one class; the area under the ROC curve is that of 10,000 pairs of the other
-classes. Peers at their defaults, and with five target neighbours where theirs are fewer. Means
-over splits; a fit that misses the limit is not tried on other splits. SDML fails with
-scikit-learn 1.5 or newer.
+metric-learn, on twelve tables, two splits each. In all jobs 25 % of the samples are for testing;
+the others are for training, also as neighbours, and features are standardised by them.
+*Classes.* ScreenedRTLM at its defaults, and with lambda chosen on 25 % of the training samples
+along a path of 30 values; its seconds include path, choice and last fit. *Verification.* 60 % of
+the classes are for training, as pairs, 50 % of them of one class. The area under the ROC curve is
+that of 10,000 pairs of the other classes. Peers at their defaults, and with five target neighbours
+where theirs are fewer. Means over splits; a fit that misses the limit is not tried on other splits.
+SDML fails with scikit-learn 1.5 or newer.
 """
 
 import time

@@ -1,8 +1,8 @@
 """Sequence labellers beside python-crfsuite: seconds, certified gap and accuracy.
 
-OCR letters: words of handwritten letters, 128 pixels and a constant, 26 labels; one fold of ten
-to learn from and nine to test on, and the other way round. Chunking: 600 sentences to learn from
-and 300 to test on, 18,405 binary features, 17 tags. crfsuite learns by L-BFGS to its own
+OCR letters: words of handwritten letters, 128 pixels and a constant, 26 labels; one of ten folds
+for training and nine for testing, and the other way round. Chunking: 600 sentences for training
+and 300 for testing, 18,405 binary features, 17 tags. crfsuite learns by L-BFGS to its own
 tolerance, with all transitions and states; its c2 is 1 / (2 C), and "P within" says how far its
 objective is from that of the same problem of `ChainCRF`, computed by us at its own weights.
 """

@@ -1,12 +1,12 @@
 """Linear support vector machines: single fits and paths, at the same gap on both sides.
 
-Gaps are relative duality gaps of the full problem. LinearSVC and skglm get tolerances of 1e-1,
-1e-2, ... until the objective of what they return, computed here, is within 1e-6 of the optimum;
-what misses that within the limit is marked. Same gap is kind to them: they have to be as near as
-ours has to prove that it is. Snap ML and ours get them until it is within 1e-4, and 1e-6. The
-intercept is penalised on both sides; skglm, which fits none, gets a column of ones; beside Snap ML
-there is none. Dense sets are standardised, pixels of mnist are in [0, 1], texts are tf-idf rows of
-length 1.
+Gaps are relative duality gaps of the full problem. LinearSVC and skglm are tried with tolerances
+1e-1, 1e-2, ... until the objective of their solution, computed here, is within 1e-6 of the
+optimum. A fit that does not get there within the limit is marked. This favours them: they only have
+to be as close as skscreen has to prove. Snap ML and ours are compared in this way at 1e-4 and 1e-6.
+The intercept is penalised on both sides; skglm, which fits none, gets a column of ones; beside Snap
+ML there is none. Dense sets are standardised, pixels of mnist are in [0, 1], texts are tf-idf rows
+of length 1.
 """
 
 from collections.abc import Iterator

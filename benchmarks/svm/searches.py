@@ -1,10 +1,10 @@
 """Choices of C and gamma: ScreenedSVCCV, a store and a certified choice, beside GridSearchCV.
 
-All have a free intercept and are one against one, as SVC is, but for the certified choice. `tol` is
-a relative duality gap here, a violation of optimality conditions for SVC, which has 1e-3. A search
-with a store begins with an empty folder and nothing kept in memory. A certified choice proves of
-every C between 0.01 and 100 that its validation error is no smaller than a bound; beside it stand
-the fits that a grid of 20 values takes, which prove nothing about other values.
+All have a free intercept and are one-vs-one, as SVC is, except the certified choice. `tol` is a
+relative duality gap here; for SVC, with 1e-3, it is a violation of optimality conditions. A search
+with a store begins with an empty folder and nothing kept in memory. A certified choice proves for
+every C between 0.01 and 100 that its validation error is not below a bound. It is compared with the
+fits of a grid of 20 values, which prove nothing about other values.
 """
 
 import tempfile
