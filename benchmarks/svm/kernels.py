@@ -1,8 +1,8 @@
 """Kernel machines with RBF kernels: fits, flat kernels, paths, many classes, regression.
 
 Features are standardised, gamma = 1 / n_features. Each row says where both sides stop: ours at a
-relative duality gap of the full problem, the peers at `tol`, which is no gap (1e-3, their default). The intercept is free on both sides. scikit-learn-intelex and ThunderSVM run on one
-thread.
+relative duality gap of the full problem, the peers at `tol`, which is no gap (1e-3, their default).
+The intercept is free on both sides. scikit-learn-intelex and ThunderSVM run on one thread.
 """
 
 from collections.abc import Iterator
