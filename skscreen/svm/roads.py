@@ -363,7 +363,7 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
 def _is_at_once(fit: Fit, facts: Facts) -> bool:
     """Whether one call solves all problems on few narrow rows: squared hinges, and tubes.
 
-    Dual variables of tubes are inside of their bounds then, however near.
+    Dual variables of tubes without squares are inside of their bounds then, however near.
     """
     if fit.plan != "one C" or fit.free or fit.one_vs_one:
         return False
@@ -371,6 +371,7 @@ def _is_at_once(fit: Fit, facts: Facts) -> bool:
     if not as_usual or fit.limited or fit.stored or fit.again:
         return False
     tubes = fit.loss == "epsilon_insensitive" and fit.by_weights
+    tubes |= fit.loss == "squared_epsilon_insensitive"
     if not tubes and (fit.loss != "squared_hinge" or _has_many_classes(fit, facts)):
         return False
     return fit.n * facts.width**2 <= NARROW and 1.0 / LARGEST < facts.largest < LARGEST

@@ -135,24 +135,26 @@ void solve_each(Solver& solver, Matrix<const double> signs, double tol, Matrix<d
   }
 }
 
-// Newton's method for losses C_i max(0, 1 - y_i <x_i, w>)^2, from w = 0 (Keerthi, DeCoste 2005).
+// Newton's method for losses C_k max(0, t_k - y_k <x_k, w>)^2, from w = 0 (Keerthi, DeCoste 2005);
+// sample k stands for the row k mod n.
 //
 // Between the places where a sample begins or ends to have a loss the primal is quadratic; a step
 // goes to its minimum along the line to that of the present piece. The last one is the solution.
 class SquaredHinges {
  public:
-  SquaredHinges(Matrix<const double> X, Array<const double> norms, Array<const double> caps)
-      : system(X), norms(norms), C(caps), n(X.rows), d(X.columns), short_(n), moves_(n), in_(n),
-        step_(d) {}
+  SquaredHinges(Matrix<const double> X, Array<const double> norms, Array<const double> thresholds,
+                Array<const double> caps)
+      : system(X), norms(norms), t(thresholds), C(caps), n(X.rows), N(thresholds.size),
+        d(X.columns), short_(N), moves_(N), in_(N), step_(d), sums_(n) {}
 
-  // `y` are signs; w (d,) and beta (n,), signed dual variables, become those of the solution.
+  // `y` are signs (N,); w (d,) and beta (N,), signed dual variables, become those of the solution.
   NarrowFound solve(const double* y, double tol, double* w, double* beta) {
     std::fill_n(w, d, 0.0);
-    std::fill(short_.begin(), short_.end(), 1.0);
+    std::copy_n(t.data, N, short_.begin());
     std::fill(in_.begin(), in_.end(), 0);
     system.clear();
     NarrowFound found{INF, INF, 0};
-    for (int64_t turn = 0; turn < MOST; ++turn) {
+    for (int64_t turn = 0, more = 0; turn < MOST; ++turn) {
       // Sums that were taken off again leave rounding errors.
       if (turn >= FRESH) {
         system.clear();
@@ -164,38 +166,61 @@ class SquaredHinges {
       const double length = line(y, w);
       for (int64_t k = 0; k < d; ++k) w[k] += length * step_[k];
       found.steps = turn + 1;
-      if (measure(y, w, beta, found) <= tol * found.primal) break;
+      // Scores of a regression are told apart in digits beyond the tolerance.
+      if (measure(y, w, beta, found) <= tol * found.primal && (N == n || ends() || ++more > MORE))
+        break;
     }
     return found;
   }
 
  private:
-  // Limits of steps, of those that change a system, and of those along a line.
-  static constexpr int64_t MOST = 50, FRESH = 12, ALONG = 60;
+  // Limits of steps, of those that change a system, of those along a line, and of those on other
+  // pieces once the tolerance is met.
+  static constexpr int64_t MOST = 50, FRESH = 12, ALONG = 60, MORE = 3;
 
   NarrowSystem system;
-  Array<const double> norms, C;
-  int64_t n, d;
+  Array<const double> norms, t, C;
+  int64_t n, N, d;
   // What margins lack, how they change along a step, and which samples are in the system.
   std::vector<double> short_, moves_;
   std::vector<uint8_t> in_;
-  std::vector<double> step_;
+  std::vector<double> step_, sums_;
+
+  int64_t row(int64_t k) const { return k < n ? k : k - n; }
+
+  // Write sum_k beta_k x_k.
+  void combine(const double* beta, double* out) { system.combine(folded(beta), out); }
+
+  // The sums of dual variables of a row.
+  const double* folded(const double* beta) {
+    if (N == n) return beta;
+    for (int64_t i = 0; i < n; ++i) sums_[i] = beta[i] + beta[n + i];
+    return sums_.data();
+  }
 
   // Have those samples in the system that have a loss.
   void refresh() {
-    for (int64_t i = 0; i < n; ++i) {
-      const bool has_loss = short_[i] > 0.0;
-      if (has_loss == (bool)in_[i]) continue;
-      system.add(i, has_loss ? 2.0 * C[i] : -2.0 * C[i]);
-      in_[i] = has_loss;
+    for (int64_t k = 0; k < N; ++k) {
+      const bool has_loss = short_[k] > 0.0;
+      if (has_loss == (bool)in_[k]) continue;
+      system.add(row(k), has_loss ? 2.0 * C[k] : -2.0 * C[k]);
+      in_[k] = has_loss;
     }
+  }
+
+  // Whether the system is that of the samples that have a loss: then the last step was to the
+  // solution.
+  bool ends() const {
+    for (int64_t k = 0; k < N; ++k)
+      if ((short_[k] > 0.0) != (bool)in_[k]) return false;
+    return true;
   }
 
   // The step to the minimum of the present piece.
   void towards(const double* y, const double* w) {
-    std::vector<double> beta(n);
-    for (int64_t i = 0; i < n; ++i) beta[i] = 2.0 * C[i] * y[i] * std::max(short_[i], 0.0);
-    system.combine(beta.data(), step_.data());
+    std::vector<double> beta(N);
+    for (int64_t k = 0; k < N; ++k) beta[k] = 2.0 * C[k] * y[k] * std::max(short_[k], 0.0);
+    combine(beta.data(), step_.data());
     for (int64_t k = 0; k < d; ++k) step_[k] -= w[k];
     system.solve(step_.data());
   }
@@ -204,14 +229,17 @@ class SquaredHinges {
   double line(const double* y, const double* w) {
     const double linear = NarrowSystem::inner(w, step_.data(), d);
     const double square = NarrowSystem::inner(step_.data(), step_.data(), d);
-    for (int64_t i = 0; i < n; ++i) moves_[i] = y[i] * system.score(i, step_.data());
+    for (int64_t i = 0; i < n; ++i) {
+      const double score = system.score(i, step_.data());
+      for (int64_t k = i; k < N; k += n) moves_[k] = y[k] * score;
+    }
     double low = 0.0, high = INF, length = 1.0;
-    for (int64_t k = 0; k < ALONG; ++k) {
+    for (int64_t turn = 0; turn < ALONG; ++turn) {
       double slope = linear + length * square, curvature = square;
-      for (int64_t i = 0; i < n; ++i) {
-        const double left = short_[i] - length * moves_[i], c = 2.0 * C[i] * moves_[i];
+      for (int64_t k = 0; k < N; ++k) {
+        const double left = short_[k] - length * moves_[k], c = 2.0 * C[k] * moves_[k];
         slope -= left > 0.0 ? c * left : 0.0;
-        curvature += left > 0.0 ? c * moves_[i] : 0.0;
+        curvature += left > 0.0 ? c * moves_[k] : 0.0;
       }
       (slope < 0.0 ? low : high) = length;
       const double next = length - slope / curvature;
@@ -228,27 +256,35 @@ class SquaredHinges {
     const double unit = EPS * (0.5 * static_cast<double>(d) + 4.0);
     double losses = 0.0, errors = 0.0;
     for (int64_t i = 0; i < n; ++i) {
-      short_[i] = 1.0 - y[i] * system.score(i, w);
-      const double lack = std::max(short_[i], 0.0), error = unit * (1.0 + norms[i] * size);
-      beta[i] = 2.0 * C[i] * y[i] * lack;
-      losses += C[i] * lack * lack;
-      errors += C[i] * error * (error + 2.0 * EPS * lack);
+      const double score = system.score(i, w), known = norms[i] * size;
+      for (int64_t k = i; k < N; k += n) {
+        short_[k] = t[k] - y[k] * score;
+        const double lack = std::max(short_[k], 0.0), error = unit * (std::abs(t[k]) + known);
+        beta[k] = 2.0 * C[k] * y[k] * lack;
+        losses += C[k] * lack * lack;
+        // Without a loss whatever the error there is none.
+        if (short_[k] > -error) errors += C[k] * error * (error + 2.0 * EPS * lack);
+      }
     }
     found.primal = 0.5 * square + losses;
-    found.gap = apart(system, beta, norms, w) + errors + 4.0 * EPS * EPS * found.primal;
+    found.gap = apart(system, folded(beta), norms, w) + errors + 4.0 * EPS * EPS * found.primal;
     return found.gap;
   }
 };
 
-// Solve the problems of squared hinges of several rows of signs (k, n), see `solve_each`: `w` (k,
-// d) and `beta` (k, n), signed dual variables.
+// Solve the problems of squared hinges of several rows of signs (k, N), N = n or 2 n of samples
+// that stand twice, see `solve_each`: `w` (k, d) and `beta` (k, N), signed dual variables.
 inline void solve_squared_hinges(Matrix<const double> X, Array<const double> norms,
-                                 Array<const double> caps, Matrix<const double> y, double tol,
-                                 Matrix<double> w, Matrix<double> beta, Matrix<double> found) {
-  expects_sizes(X.rows, "norms", norms, "caps", caps);
-  expects_shape(y.rows, X.rows, "y", y, "beta", beta);
+                                 Array<const double> thresholds, Array<const double> caps,
+                                 Matrix<const double> y, double tol, Matrix<double> w,
+                                 Matrix<double> beta, Matrix<double> found) {
+  const int64_t N = thresholds.size;
+  expects(X.rows > 0 && (N == X.rows || N == 2 * X.rows), "thresholds must have n or 2 n entries");
+  expects_sizes(X.rows, "norms", norms);
+  expects_sizes(N, "caps", caps);
+  expects_shape(y.rows, N, "y", y, "beta", beta);
   expects_shape(y.rows, X.columns, "w", w);
-  SquaredHinges solver(X, norms, caps);
+  SquaredHinges solver(X, norms, thresholds, caps);
   solve_each(solver, y, tol, w, beta, found);
 }
 

@@ -1,7 +1,7 @@
 """Linear models of few narrow rows: the problems of all classes in one compiled call.
 
-What other solvers prepare and decide would take more time than such problems do: squared hinges by
-Newton's method, tubes by an interior point.
+What other solvers prepare and decide would take more time than such problems do: squared hinges
+and tubes by Newton's method, others by an interior point.
 
 References
 ----------
@@ -41,7 +41,8 @@ def solve_narrow(
     (k, m), d, norms = signs.shape, rows.shape[1], np.sqrt(square_norms(rows))
     out = w, duals, found = np.empty((k, d)), np.empty((k, m)), np.empty((k, 3))
     if losses.smooth:
-        loops.solve_squared_hinges(rows, norms, 0.5 * C / losses.shifts, signs, tol, *out)
+        caps = 0.5 * C / losses.shifts
+        loops.solve_squared_hinges(rows, norms, losses.thresholds, caps, signs, tol, *out)
         betas = duals
     else:
         loops.solve_hinges(rows, norms, losses.thresholds, C * losses.caps, signs, tol, *out)

@@ -76,10 +76,41 @@ def test_certificates_of_tubes_are_true(C, epsilon, tol, scaling):
     assert other.objective_ * (1.0 - 2e-9) <= primal <= other.objective_ * (1.0 + 2.0 * tol)
 
 
-def test_tubes_that_hold_all_targets():
+@every_pair(C=[1e-3, 1.0, 1e3, 1e7], epsilon=[0.0, 0.5], tol=[1e-3, 1e-8], scaling=[1.0, 10.0])
+def test_certificates_of_squared_tubes_are_true(C, epsilon, tol, scaling):
+    loss = "squared_epsilon_insensitive"
+    model = ScreenedLinearSVR(C, epsilon=epsilon, loss=loss, tol=tol, intercept_scaling=scaling)
+    assert build(model, X, SCORES, WEIGHTS).road.solver == "rows at once"
+    model.fit(X, SCORES, WEIGHTS)
+    assert model.dual_gap_ <= tol
+    wide = np.longdouble
+    Z = np.column_stack([X, np.full(120, scaling)]).astype(wide)
+    w = np.append(model.coef_, model.intercept_[0] / scaling).astype(wide)
+    residuals = SCORES - Z @ w
+    short = np.maximum(np.abs(residuals) - epsilon, 0.0)
+    primal = 0.5 * w @ w + C * (WEIGHTS * short**2).sum()
+    beta = 2.0 * C * WEIGHTS * short * np.sign(residuals)
+    u = beta @ Z
+    bound = beta @ SCORES - np.abs(beta).sum() * epsilon - 0.25 * np.abs(beta) @ short - 0.5 * u @ u
+    assert (primal - bound) / primal <= model.dual_gap_ + 1e-16
+    assert_allclose(model.objective_, float(primal), rtol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_squared_tubes_have_all_digits_at_any_tol(epsilon):
+    loss = "squared_epsilon_insensitive"
+    model = ScreenedLinearSVR(epsilon=epsilon, loss=loss, tol=1e-3).fit(X, SCORES)
+    w, Z = np.append(model.coef_, model.intercept_), np.column_stack([X, np.ones(120)])
+    residuals = SCORES - Z @ w
+    slopes = 2.0 * np.sign(residuals) * np.maximum(np.abs(residuals) - epsilon, 0.0)
+    assert_allclose(w, Z.T @ slopes, rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_tubes_that_hold_all_targets(loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for y, epsilon in ((SCORES, 1e3), (np.zeros(120), 0.0), (np.zeros(120), 1.0)):
-            model = ScreenedLinearSVR(epsilon=epsilon).fit(X, y)
+            model = ScreenedLinearSVR(epsilon=epsilon, loss=loss).fit(X, y)
             assert_allclose(model.coef_, 0.0, atol=1e-12)
             assert_allclose(model.predict(X), 0.0, atol=1e-12)
