@@ -40,7 +40,7 @@ fig, ax = plt.subplots(figsize=(6.4, 5.8), layout="constrained")
 fig.suptitle("1,500 choices of the odd one out draw the map", fontweight="bold")
 EmbeddingDisplay.from_estimator(model, reference=classical, reference_name="all distances", ax=ax)
 
-# How sure are the places? Ellipses of 95 %, from fits to trials drawn anew.
+# How sure are the positions? Ellipses of 95 %, from bootstrapped trials.
 fig, ax = plt.subplots(figsize=(6.4, 5.8), layout="constrained")
 fig.suptitle("Far cities are known less well", fontweight="bold")
 EmbeddingDisplay.from_estimator(

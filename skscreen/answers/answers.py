@@ -33,9 +33,9 @@ class Answers:
     kind : {"triplets", "quadruplets", "oddoneout", "paired"}
         What a row says.
     rows : ndarray of shape (n_rows, 2, 3 or 4), int32
-        Places in `objects`. Triplets (i, j, k): j is closer to i than k is. Quadruplets
-        (a, b, c, d): a and b are closer to each other than c and d. Trials of odd-one-out: the last
-        one is the odd one. Paired (a, b): a has more of it than b.
+        Places in `objects`. Triplets (i, j, k): i is closer to j than to k. Quadruplets
+        (i, j, k, l): i and j are closer to each other than k and l. Trials of odd-one-out: the last
+        one is the odd one. Paired (i, j): i has more of it than j.
     weights : ndarray of shape (n_rows,) or None
         Positive weights; None where all are one.
     trials : ndarray of shape (n_rows,), int

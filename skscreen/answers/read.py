@@ -55,8 +55,8 @@ def read_answers(
         Integers are names as strings are.
     kind : {"triplets", "quadruplets", "oddoneout", "mostcentral", "choices", "paired"}
         What the columns show and an answer says. "triplets" (default): head and two options, the
-        chosen option is closer to the head. "quadruplets": a, b, c, d; the chosen pair, (a, b) or
-        (c, d), is closer, and is called by its first column. "oddoneout": three objects, the chosen
+        chosen option is closer to the head. "quadruplets": i, j, k, l; the chosen pair, (i, j) or
+        (k, l), is closer, and is called by its first column. "oddoneout": three objects, the chosen
         one differs from the other two. "mostcentral": three objects, the chosen one is closest to
         both others. "choices": a query and two or more options, empty where not shown; each chosen
         option is closer to the query than those not chosen. "paired": two objects, the chosen one

@@ -50,11 +50,12 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         `ConceptEmbedding` with l1="auto". Small ones take longest. In a fold, which has fewer
         trials, each grows as that one does.
     cv : int, splitter of scikit-learn, iterable of (train, test) or None, default=None
-        Which trials are held out: None a tenth of them, three times; an integer so many folds; both
-        at random. One split takes a third of the time, but says less of errors (`as_good_`).
+        Which trials are held out: None is 10 % of them, three times; an integer is a number of
+        folds; both at random. One split takes 33 % of the time, but says less of errors
+        (`as_good_`).
         With `groups` whole participants are held out.
     l2 : float or "auto", default="auto"
-        As in `ConceptEmbedding`; "auto" is a twentieth of each penalty.
+        As in `ConceptEmbedding`; "auto" is each penalty / 20.
     n_init, min_support, max_iter, tol
         As in `ConceptEmbedding`.
     n_jobs : int or None, default=None

@@ -155,13 +155,13 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     worse. The convex envelope of the smallest L1 norm that gives wanted similarities is 0, so there
     is no useful lower bound, either. What can be told instead is how far starts agree, `support_`
     and `reproducibility_`, how far resampled participants do, `bootstrap`, and how well trials
-    that were held out are predicted, `score`. The number of dimensions is soft: held-out likelihood
-    often changes by less than its error while it changes by a third.
+    that were held out are predicted, `score`. The number of dimensions is not sharp: it may change
+    by 33 % while the held-out likelihood changes by less than its error.
 
     Standard errors are those of a row with the others held fixed, from the Hessian of the penalised
-    likelihood. In 30 simulations intervals of 95 % held the mean of the estimates in .96 of the
-    cases and the truth in .71, because the penalty shrinks entries. On sets of the size of THINGS
-    they are a quarter too small; the bootstrap is the reference.
+    likelihood. In 30 simulations intervals of 95 % contained the mean of the estimates in 96 % of
+    the cases and the true entry in 71 %, because the penalty shrinks entries. On sets of the size
+    of THINGS they are 25 % too small; the bootstrap is the reference.
 
     A pass over the trials takes exp(x_i . x_j) of each pair of objects once, in tables of
     16 n^2 bytes (55 MB for THINGS). With more than 8,000 objects, or few trials, the pairs that

@@ -222,8 +222,8 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         X : Answers, or array-like of shape (n_answers, 3) or (n_answers, 4)
             Triplets or quadruplets, as `read_answers` reads them; with a conjoint model answers of
             kind "paired", whose objects are tuples of levels. Rows of an array are triplets
-            (i, j, k): i differs less from j than from k; or quadruplets (a, b, c, d): a and b
-            differ less than c and d. Numbers are names of objects, in ascending order.
+            (i, j, k): i differs less from j than from k; or quadruplets (i, j, k, l): i and j
+            differ less than k and l. Numbers are names of objects, in ascending order.
         y : array-like of shape (n_answers,), optional
             Only with an array: False or -1 where a row says the reverse, True or 1 where it does
             not.

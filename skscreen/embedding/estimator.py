@@ -86,7 +86,7 @@ class OrdinalEmbedding(
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" starts from a small value, which decreases with the
         number of answers per coordinate. With the solver "auto" it then increases it for noisy
-        answers, judged by a tenth of the answers that is held out of the start; not for "ckl", with
+        answers, judged by 10 % of the answers that the start does not use; not for "ckl", with
         fewer than 200 answers, with ``formulation="convex"`` or from given starting points.
     sbb_epsilon : float or "auto", default="auto"
         Stabilisation of "svrg-sbb", >= 0, which bounds its steps; 0 is SVRG-BB. "auto" is 0.1 / n.
@@ -107,8 +107,8 @@ class OrdinalEmbedding(
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
         is 1, but 3 for up to 20 objects or one component; the solver "auto" then goes on from the
-        best of its stochastic starts, and makes two if these are as low up to a twentieth. The
-        convex formulation makes one.
+        best of its stochastic starts, and makes two if their objectives differ by less than 5 %.
+        The convex formulation makes one.
     alpha : float or None, default=None
         Degrees of freedom of "tste", > 0; None is max(n_components - 1, 1).
     mu : float, default=1e-3

@@ -61,7 +61,7 @@ class Store:
         are touched in it.
     max_bytes : int, default=4 * 2**30
         If all files together are larger, those used least recently are removed; processes that
-        write at the same time may exceed the limit by a tenth each. The same limit holds for kernel
+        write at the same time may exceed the limit by 10 % each. The same limit holds for kernel
         matrices that are kept in the memory of a process, which also never take more than
         the memory that is left free.
 

@@ -67,7 +67,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         The gap is correct for any number > 0, the rate above guaranteed from that bound on.
     restart : bool, default=True
         For "pragam", whether to restart from the current dual point each time the gap has shrunk to
-        a tenth. False is a single run, as published.
+        10 %. False is a single run, as published.
     batch_size : int or None, default=None
         For "pegasos", the number of samples in a step, drawn by their weights; needs
         ``fit_intercept=False``. None takes all samples, which also allows an intercept. Ignored by

@@ -22,8 +22,8 @@ def next_queries(
 ) -> np.ndarray:  # fmt: skip
     """Draw triplets to ask next, about objects that were not compared before.
 
-    Questions at random are hard to beat: those on which resampled maps disagree saved at most a
-    tenth of the answers.
+    Questions at random are hard to beat: those on which resampled maps disagree saved at most 10 %
+    of the answers.
 
     Parameters
     ----------

@@ -257,8 +257,7 @@ def nu_svc_path(
     y : array-like of shape (n_samples,)
         Class labels.
     nus : array-like, optional
-        Values in (0, 1]; by default 20 up to the largest one that is feasible, from a quarter of
-        it.
+        Values in (0, 1]; by default 20 from 25 % of the largest feasible one up to it.
     kernel, gamma, degree, coef0, tol, max_iter, multi_class, decision_function_shape, break_ties
         As in `ScreenedNuSVC`.
     class_weight, cache_size, n_jobs, verbose
