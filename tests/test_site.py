@@ -16,7 +16,9 @@ SITE = Path(__file__).parents[1] / "doc" / "_build"
 PAGES = [
     "index.html", "install.html", "faq.html", "benchmarks.html", "benchmarks/index.html",
     "guide/index.html", "guide/svm.html", "guide/choosing.html", "guide/your_file.html",
-    "guide/screening.html", "coming_from/svc.html", "api/index.html", "auto_examples/index.html",
+    "guide/screening.html", "guide/novelty.html", "guide/concepts.html", "guide/exporting.html",
+    "guide/glossary.html", "coming_from/svc.html", "api/index.html", "auto_examples/index.html",
+    "generated/skscreen.ScreenedSVC.html", "changes.html",
 ]  # fmt: skip
 OPTIONS = (
     "--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
