@@ -286,8 +286,10 @@ static void run_few_samples() {
   }
   const svm::FewValues values{view(X, D), svm::RBF, 1, 0.5, 0.0, 0.0, view(sizes), 1e-15, 0.0};
   const svm::Dual dual{view(signs), view(low), view(high), true, view(none)};
-  const auto [found, steps] =
-      svm::solve_few(values, dual, false, {1e-13, 100000}, view(beta), view(f), view(errors));
+  std::vector<int64_t> samples(N);
+  for (int64_t i = 0; i < N; ++i) samples[i] = i;
+  const auto [found, steps] = svm::solve_few(
+      values, view(samples), dual, false, {1e-13, 1.0, 100000}, view(beta), view(f), view(errors));
   show("svm.solve_few", found.primal);
   std::vector<double> w(D), alpha(N), said(3);
   svm::solve_squared_hinges(view(X, D), view(norms), view(ones), view(caps), view(signs, N), 1e-12,

@@ -15,7 +15,7 @@ template <>
 struct type_caster<FewValues> : struct_caster<FewValues, Matrix<const double>, int64_t, int64_t,
                                               double, double, double, Reals, double, double> {};
 template <>
-struct type_caster<FewLimits> : struct_caster<FewLimits, double, int64_t> {};
+struct type_caster<FewLimits> : struct_caster<FewLimits, double, double, int64_t> {};
 
 }  // namespace nanobind::detail
 
@@ -24,9 +24,10 @@ namespace skscreen::svm {
 void bind_few(nb::module_& m) {
   m.def(
       "solve_few",
-      [](const FewValues& values, const Dual& dual, bool twice, const FewLimits& limits,
-         Array<double> beta, Array<double> f, Array<double> errors) {
-        const auto [found, steps] = solve_few(values, dual, twice, limits, beta, f, errors);
+      [](const FewValues& values, Array<const int64_t> samples, const Dual& dual, bool twice,
+         const FewLimits& limits, Array<double> beta, Array<double> f, Array<double> errors) {
+        const auto [found, steps] =
+            solve_few(values, samples, dual, twice, limits, beta, f, errors);
         return std::make_tuple(found.b[0], found.b[1], found.gap, found.primal, steps);
       },
       ReleaseGIL());

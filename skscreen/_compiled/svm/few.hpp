@@ -50,7 +50,12 @@ class FewRows {
         size(twice ? 2 * n : n), width(padded(size)), memory_(new double[n * width]), known_(n),
         diagonal_(n) {
     for (int64_t k = 0; k < n; ++k) diagonal_[k] = own(samples_[k]);
-    if (values.kind == GIVEN) return;
+    if (values.kind == GIVEN) {
+      for (int64_t k = 0; k < n; ++k)
+        if (k == 0 || samples_[k] != samples_[k - 1] + 1) runs_.push_back(k);
+      runs_.push_back(n);
+      return;
+    }
     const int64_t d = values.X.columns;
     blocks_.assign((n + LANES - 1) / LANES * LANES * d, 0.0);
     for (int64_t k = 0; k < n; ++k) {
@@ -66,6 +71,7 @@ class FewRows {
     return memory_.get() + place * width;
   }
   double diagonal(int64_t k) const { return diagonal_[k < n ? k : k - n]; }
+  bool twice() const { return size > n; }
   double length(int64_t k) const { return values.sizes[samples_[k < n ? k : k - n]]; }
 
   const FewValues& values;
@@ -86,6 +92,8 @@ class FewRows {
   std::vector<double> diagonal_;
   // Features of LANES samples side by side.
   std::vector<double> blocks_;
+  // Where samples begin that follow each other in a given matrix, and the end.
+  std::vector<int64_t> runs_;
 
   double power(double base) const {
     double out = 1.0;
@@ -108,8 +116,13 @@ class FewRows {
   void compute(int64_t place) {
     double* out = memory_.get() + place * width;
     if (values.kind == GIVEN) {
-      const double* row = values.X.row(samples_[place]).data;
-      for (int64_t k = 0; k < n; ++k) out[k] = row[samples_[k]] + values.square_bias;
+      const double *row = values.X.row(samples_[place]).data, shift = values.square_bias;
+      for (size_t r = 0; r + 1 < runs_.size(); ++r) {
+        const int64_t start = runs_[r];
+        const double* from = row + samples_[start];
+        double* to = out + start;
+        for_all(runs_[r + 1] - start, [=](int64_t k) { to[k] = from[k] + shift; });
+      }
     } else {
       const double* x = values.X.row(samples_[place]).data;
       for (int64_t first = 0; first < n; first += LANES) {
@@ -180,9 +193,10 @@ struct FewView {
   double operator()(int64_t i, int64_t j) const { return source->row(i)[j]; }
 };
 
-// How a problem is solved: to a relative gap, in so many steps.
+// How a problem is solved: to a relative gap, of which the first turns reach a part, in so many
+// steps.
 struct FewLimits {
-  double tol;
+  double tol, part;
   int64_t steps;
 };
 
@@ -219,9 +233,6 @@ class FewSolver {
 
   // Improve the point; return its certificate and the steps taken.
   std::pair<View, int64_t> run(const FewLimits& limits) {
-    // Digits below the tolerance cost little where so few samples are free: not in a regression.
-    const bool twice = K.values.X.rows < n;
-    const double part = n <= 300 && !twice ? MORE_DIGITS : 1.0;
     View found{};
     double least = INF, highest = -INF;
     // Where sums are prescribed intercepts are what users ask for: all samples between their bounds
@@ -231,7 +242,7 @@ class FewSolver {
     if (is_zero()) fill();
     std::vector<double> losses(n);
     for (int turn = 0;; ++turn) {
-      const double enough = limits.tol * (turn < 2 ? part : 1.0);
+      const double enough = limits.tol * (turn < 2 ? limits.part : 1.0);
       const bool begins = turn == 0 && is_zero();
       if (begins) {
         std::fill_n(f.data, n, 0.0);
@@ -249,13 +260,8 @@ class FewSolver {
         if ((done && --passes < 0) || slow == STALLED || steps >= limits.steps || turn >= TURNS ||
             vanishes())
           break;
-        std::copy_n(beta.data, n, point_.data);
-        std::fill(slopes_.data + n, slopes_.data + K.width, 0.0);
-        FreeNewton<FewView> newton(FewView(K), low_, high_, point_, slopes_, dual.group);
-        steps += newton.run(dual.free);
-        std::copy_n(point_.data, n, beta.data);
-        for (int64_t k = 0; k < n; ++k)
-          f[k] = dual.target[k] - dual.intercept(found.b, k) - slopes_[k];
+        // Which samples a start for another C has between their bounds says little.
+        if (turn > 0 || dual.sum(0) != 0.0) steps += solve_free(found);
       }
       const double to = std::max(SHARE * enough, begins ? DIGITS : 0.0);
       steps += descend(to, std::min(limits.steps - steps, (100 + n) << std::min(turn, 3)));
@@ -265,8 +271,8 @@ class FewSolver {
 
  private:
   // Share of the tolerance that steps may leave, by slopes with rounding errors; what they leave
-  // before Newton's method has its turn; digits beyond the tolerance.
-  static constexpr double SHARE = 0.8, DIGITS = 1e-4, MORE_DIGITS = 1e-4;
+  // before Newton's method has its turn.
+  static constexpr double SHARE = 0.8, DIGITS = 1e-4;
   // Tolerance from which on intercepts have all digits, and the most samples of such a problem.
   static constexpr double PRECISE = 1e-4;
   static constexpr int64_t FEW = 1000;
@@ -335,6 +341,17 @@ class FewSolver {
     return (dual.sum(0) != 0.0 || dual.groups() > 1) && square <= VANISHED * size * size;
   }
 
+  // Move the free samples by Newton's method, and scores with them; return the steps taken.
+  int64_t solve_free(const View& found) {
+    std::copy_n(beta.data, n, point_.data);
+    std::fill(slopes_.data + n, slopes_.data + K.width, 0.0);
+    FreeNewton<FewView> newton(FewView(K), low_, high_, point_, slopes_, dual.group);
+    const int64_t taken = newton.run(dual.free);
+    std::copy_n(point_.data, n, beta.data);
+    for (int64_t k = 0; k < n; ++k) f[k] = dual.target[k] - dual.intercept(found.b, k) - slopes_[k];
+    return taken;
+  }
+
   // Make the point longer if losses through errors alone vanish then.
   void lengthen(View& found) {
     const auto [factor, longer] = stretch(dual, beta, f, errors);
@@ -364,7 +381,7 @@ class FewSolver {
       taken += move(std::min(allowed, (width > 0.0 ? 0.5 : ROUGH) * worst), steps - taken);
       for (int64_t k = 0; k < n; ++k) g[k] = slopes_[k] + dual.intercept(now.b, k);
     }
-    if (K.values.X.rows < n && dual.group.size == 0) cancel();
+    if (K.twice() && dual.group.size == 0) cancel();
     if (dual.free) balance(dual, beta);
     return taken;
   }
@@ -404,13 +421,13 @@ class FewSolver {
   }
 };
 
-// Solve one problem on all samples, from beta; write scores and bounds on their errors.
-inline std::pair<View, int64_t> solve_few(const FewValues& values, const Dual& dual, bool twice,
-                                          const FewLimits& limits, Array<double> beta,
-                                          Array<double> f, Array<double> errors) {
-  std::vector<int64_t> everyone(values.X.rows);
-  for (int64_t k = 0; k < values.X.rows; ++k) everyone[k] = k;
-  FewRows rows(values, std::move(everyone), twice);
+// Solve one problem on some samples, from beta; write scores and bounds on their errors.
+inline std::pair<View, int64_t> solve_few(const FewValues& values, Array<const int64_t> samples,
+                                          const Dual& dual, bool twice, const FewLimits& limits,
+                                          Array<double> beta, Array<double> f,
+                                          Array<double> errors) {
+  expects_places("samples", samples, values.X.rows);
+  FewRows rows(values, {samples.data, samples.data + samples.size}, twice);
   expects_sizes(rows.size, "f", f, "errors", errors);
   FewSolver solver(rows, dual, beta);
   const auto found = solver.run(limits);
@@ -447,7 +464,7 @@ inline void solve_pairs_of_few(const FewValues& values, Array<const int64_t> end
       const Dual problem{{target.data(), n}, {low.data(), n}, {high.data(), n}, free, {}};
       FewRows rows(values, samples, false);
       FewSolver solver(rows, problem, {beta.data(), n});
-      const auto [view, steps] = solver.run({limits.tol, steps_of(limits.steps, n)});
+      const auto [view, steps] = solver.run({limits.tol, limits.part, steps_of(limits.steps, n)});
       for (int64_t r = 0; r < n; ++r)
         dual(r < m ? j - 1 : i, samples[r]) = std::min(std::max(beta[r], low[r]), high[r]);
       found(p, 0) = free ? problem.intercept(view.b, 0) : 0.0;

@@ -29,7 +29,7 @@ from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import NuSamples
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import STEPS_A_SAMPLE
-from skscreen.svm.solvers.kernel.few import FewValues, solve_few
+from skscreen.svm.solvers.kernel.few import FewValues, first_part, solve_few
 from skscreen.svm.solvers.kernel.solve import Start, solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
@@ -180,7 +180,8 @@ class NuSolver:
         few: Any = self.few
         n = dual.target.size
         beta = np.zeros(n) if start is None else np.array(start.beta)
-        found = solve_few(few, dual, n > few.sizes.size, beta, tol, limit)
+        part = first_part(n, n > few.sizes.size)
+        found = solve_few(few, np.arange(few.sizes.size), dual, beta, (tol, part, limit))
         dual.check_length(float(beta @ found.f), beta, self.norms)
         certificate = Certificate(found.primal, found.primal - found.gap, found.gap)
         return SampleSolution(

@@ -45,11 +45,6 @@ class FewValues(NamedTuple):
     relative: float
     square_bias: float
 
-    def take(self, rows: np.ndarray) -> FewValues:
-        """Return the values between some of the samples."""
-        X = self.X[np.ix_(rows, rows)] if self.kind == GIVEN else self.X[rows]
-        return self._replace(X=X, sizes=self.sizes[rows])
-
     @property
     def missing(self) -> float:
         """What was taken off all values, as a free intercept takes it up."""
@@ -156,15 +151,26 @@ def known_values(
     return K, np.full(len(K), np.sqrt(largest)), error / largest if largest else 0.0, 0.0
 
 
-def solve_few(
-    values: FewValues, dual: Dual, twice: bool, beta: np.ndarray, tol: float, limit: int
-) -> FewFound:
-    """Improve beta (n,), or (2 n,) of samples that stand twice, in so many steps.
+def first_part(n_variables: int, twice: bool) -> float:
+    """Return what part of a tolerance is reached before a looser one does, of all problems.
 
-    A start has the prescribed sums, or is zero.
+    Digits below the tolerance cost little where so few samples are free: not in a regression.
+    """
+    return 1e-4 if n_variables <= 300 and not twice else 1.0
+
+
+def solve_few(
+    values: FewValues, samples: np.ndarray, dual: Dual, beta: np.ndarray,
+    limits: tuple[float, float, int],
+) -> FewFound:  # fmt: skip
+    """Improve beta of some samples (n,), or (2 n,) where they stand twice.
+
+    `limits` are those of the gap, a part of it for the first turns, and of steps. A start has the
+    prescribed sums, or is zero.
     """
     f, errors = np.empty((2, beta.size))
-    *found, steps = loops.solve_few(values, dual, twice, (tol, limit), beta, f, errors)
+    twice = beta.size > samples.size
+    *found, steps = loops.solve_few(values, samples, dual, twice, limits, beta, f, errors)
     first, second, gap, primal = found
     if values.largest != 1.0:
         first -= values.missing * fsum(beta)

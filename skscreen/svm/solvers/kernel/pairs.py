@@ -29,7 +29,7 @@ from skscreen.svm.certificate import Point, certify
 from skscreen.svm.dual import Dual
 from skscreen.svm.roads import LARGEST_CLASS
 from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
-from skscreen.svm.solvers.kernel.few import FewValues, few_values, solve_few
+from skscreen.svm.solvers.kernel.few import FewValues, few_values, first_part, solve_few
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.solution import PairSolutions, Solution, growth
 
@@ -129,16 +129,17 @@ class SmallBlocks:
             # Not by `of_rows`, which keeps the order of all; a known K is in order.
             X = X[self._order] if K is None else X
         self._free, self._whole = free, whole
+        self._part = first_part(division.n_variables, isinstance(division, BothSides))
         compute = partial(few_values, X, kernel, bias, free, whole or kept is not None, K)
         self._values = compute() if kept is None else kept.get("all", compute)
 
     def pair(self, problem: int, rows: np.ndarray) -> Solve:
         """Return what solves a problem on the samples `rows`."""
-        values = self._values
-        if rows.size < values.sizes.size:
-            places = [np.arange(*self._ends[c : c + 2]) for c in self._pairs[problem]]
-            values = values.take(np.concatenate(places))
-        return partial(_solve_few, values)
+        samples = np.arange(self._values.sizes.size)
+        if rows.size < samples.size:
+            parts = [samples[slice(*self._ends[c : c + 2])] for c in self._pairs[problem]]
+            samples = np.concatenate(parts)
+        return partial(_solve_few, self._values, samples, self._part)
 
     def solve_together(self, caps: np.ndarray, tol: float, limit: int) -> tuple[Any, ...]:
         """Solve the problems of all pairs, with upper bounds (n,), in so many steps a sample.
@@ -151,11 +152,12 @@ class SmallBlocks:
         found = np.empty((len(self._pairs), 4))
         if self._whole:
             # Six passes do for almost all; others go on alone.
-            limits = tol, 1.0 if dual.size > 300 else 1e-4, _SHARE, DIGITS, limit, 6
+            limits = tol, self._part, _SHARE, DIGITS, limit, 6
             known = values.X, ends[1:], values.sizes, values.relative, values.square_bias
             loops.solve_pairs_together(known, caps, self._free, limits, dual, found)
         else:
-            loops.solve_pairs_of_few(values, ends[1:], caps, self._free, (tol, limit), dual, found)
+            few_limits = tol, self._part, limit
+            loops.solve_pairs_of_few(values, ends[1:], caps, self._free, few_limits, dual, found)
         b, gaps, primals, steps = found.T
         if not self._free:
             b = values.square_bias * _sums_of_pairs(dual, ends)
@@ -166,8 +168,11 @@ class SmallBlocks:
         return out, b, gaps, primals, steps.astype(np.int64)
 
 
-def _solve_few(values: FewValues, dual: Dual, beta: np.ndarray, tol: float, limit: int) -> Found:
-    found = solve_few(values, dual, beta.size > values.sizes.size, beta, tol, limit)
+def _solve_few(
+    values: FewValues, samples: np.ndarray, part: float, dual: Dual, beta: np.ndarray, tol: float,
+    limit: int,
+) -> Found:  # fmt: skip
+    found = solve_few(values, samples, dual, beta, (tol, part, limit))
     return found.b[0], found.gap, found.primal, found.n_iter
 
 

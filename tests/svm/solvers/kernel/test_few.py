@@ -81,7 +81,7 @@ def test_sums_of_two_groups_are_kept():
     empty = np.zeros(n)
     box = Dual(empty, np.minimum(y, 0.0), np.maximum(y, 0.0), True, np.empty(0), sums, group)
     beta = np.zeros(n)
-    found = solve_few(values, box, False, beta, 1e-8, 100_000)
+    found = solve_few(values, np.arange(n), box, beta, (1e-8, 1.0, 100_000))
     assert found.gap <= 1e-8 * found.primal
     assert_allclose(box.sums_of(beta), sums, rtol=1e-12)
     K = pairwise_kernels(X, metric="rbf", gamma=0.3)
@@ -91,6 +91,21 @@ def test_sums_of_two_groups_are_kept():
     free = (beta > box.low + 1e-9) & (beta < box.high - 1e-9)
     assert np.count_nonzero(free) > 5
     assert_allclose((-f)[free], np.array(found.b)[group[free]], atol=1e-6)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_some_samples_are_a_problem_of_their_own(whole):
+    kernel, y = Kernel("rbf", 0.3, 3, 0.0), np.where(SCORES > 1.0, 1.0, -1.0)
+    samples = np.r_[2:12, 20 : len(X)]
+    some, found = np.arange(samples.size), []
+    for rows, places in ((X, samples), (X[samples], some)):
+        values, signs = few_values(rows, kernel, 0.0, True, whole), y[samples]
+        box = Dual(signs, np.minimum(signs, 0.0), np.maximum(signs, 0.0), True, np.empty(0))
+        beta = np.zeros(samples.size)
+        solve_few(values, places, box, beta, (1e-10, 1.0, 100_000))
+        found.append(beta)
+    assert np.count_nonzero(found[1]) > 5
+    assert_allclose(found[0], found[1], atol=1e-7)
 
 
 def test_equal_samples_and_constant_targets():
