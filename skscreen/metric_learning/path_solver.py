@@ -108,7 +108,7 @@ class PathSolver:
             if not solution.converged:
                 wasted += solution.n_iter
                 # So many in vain: rounding errors prevent progress, and the coarse path is useless.
-                if solution.n_iter < loose.max_iter or wasted >= 10_000:
+                if solution.n_iter < loose.max_iter or wasted >= min(10_000, 4 * loose.max_iter):
                     break
         yield 1.0, self.solve(lam, settings)
 

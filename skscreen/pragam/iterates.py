@@ -10,6 +10,9 @@ import numpy as np
 from skscreen.core.certificate import HISTORY
 from skscreen.fitting.progress import ProgressBar, share_of_decades
 
+# Iterations without a tenth of the gap after which a solver with a promise gives up, at least.
+_PATIENCE = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
@@ -86,7 +89,7 @@ class Record:
 
     # `watch` is called with each iteration and its gap, and its time does not count.
     def __init__(self, tol: float, watch: Callable[[int, float], None] | None = None):
-        self._tol, self._watch = tol, watch
+        self._tol, self._watch, self.gap = tol, watch, math.inf
         self._best: Iterate | None = None
         self._highest: Iterate | None = None
         self._rows: list[tuple[int, float, float, float, float]] = []
@@ -104,7 +107,7 @@ class Record:
         seconds = time.perf_counter() - self._began - self._paused
         best, highest = self._points
         primal, dual = best.primal, highest.dual
-        gap = relative_gap(primal, dual)
+        self.gap = gap = relative_gap(primal, dual)
         self._rows.append((iteration, seconds, primal, dual, gap))
         if self._watch is not None:
             now = time.perf_counter()
@@ -134,9 +137,16 @@ def follow(
 ) -> Certified:
     """Run a solver until the relative gap between its best bounds is within a tolerance."""
     # Iterates that end have nothing more to gain in floating point.
-    record = Record(tol, watch)
+    record, patience = Record(tol, watch), max(_PATIENCE, max_iter // 10)
+    gap, since = math.inf, 0
     for iterate in iterates:
+        k = iterate.iteration
         record.see(iterate)
-        if record.end_iteration(iterate.iteration) or iterate.iteration >= max_iter:
+        if record.end_iteration(k) or k >= max_iter:
+            break
+        if record.gap < 0.9 * gap:
+            gap, since = record.gap, k
+        elif k - since > patience and iterate.promise < math.inf:
+            # Where theory promises 1 / k^2 the rest would not be enough.
             break
     return record.result

@@ -18,8 +18,9 @@ _LOST = 1e-9
 
 
 def with_weights(
-    division: Division | BothSides, problem: int, samples: tuple, bias: float, found: Solution
-) -> Solution:
+    division: Division | BothSides, problem: int, samples: tuple, bias: float, found: Solution,
+    tol: float,
+) -> Solution:  # fmt: skip
     """Return a solution by values of the linear kernel with the weights of its features.
 
     `samples` are rows as given, those the values are of, and what was taken off each.
@@ -40,7 +41,7 @@ def with_weights(
     # Rounding errors of users' scores, as sums of products, are not part of the certificate.
     sizes = np.sqrt(square_norms(given)) * np.linalg.norm(w) + abs(b)
     lost = 2.0 * EPS * C * float(division.weights(problem) @ sizes)
-    converged = found.converged and lost <= _LOST * primal
+    converged = found.converged and lost <= _LOST * primal and gap <= min(tol, 1e100) * primal
     certificate = Certificate(primal, primal - gap, gap)
     return replace(found, w=w, b=b, converged=converged, certificate=certificate)
 

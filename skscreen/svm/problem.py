@@ -313,7 +313,7 @@ class SVMProblem:
             for found in self.pairs.solve_path(problem, Cs, tol, start):
                 if self.kernel.name == "linear":
                     rows = self.taking_part, *self._near_zero
-                    found = with_weights(self.division, problem, rows, settings.bias, found)
+                    found = with_weights(self.division, problem, rows, settings.bias, found, tol)
                 if self._fit.regression:
                     found = with_given_targets(self.division, problem, found)
                 if found.converged or found.n_iter == settings.max_iter:

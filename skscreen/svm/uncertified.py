@@ -14,6 +14,7 @@ from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.labels import check_bounds
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver
@@ -96,6 +97,7 @@ class UncertifiedSolver:
     def solve(self, C: float, tol: float, start: Any = None) -> SampleSolution:
         """Return the point where LIBSVM stops."""
         began, n, dual = time.perf_counter(), len(self._K), self.dual
+        check_bounds(C, dual.sizes)
         weights, limit = C * dual.width[:n], self._max_iter or -1
         options = {"kernel": "precomputed", "max_iter": limit}
         pair = False

@@ -506,3 +506,12 @@ def test_a_mark_of_another_type_than_the_labels_is_refused():
         ScreenedRTLM(unlabelled=-1).fit(scale(data), np.asarray(names))
     with pytest.raises(TypeError, match=r"^unlabelled\b"):
         ScreenedRTLM(unlabelled="-1").fit(scale(data), [-1, *labels[1:]])
+
+
+def test_a_lambda_far_below_rounding_ends_soon_if_steps_are_few():
+    """Each of 50 values of lambda on the way took all of its steps."""
+    data = 1e8 * np.random.default_rng(0).integers(-2, 4, (6, 6))
+    model = ScreenedRTLM(relative_lam=False, n_neighbors=1, loss="squared_hinge", max_iter=30)
+    with pytest.warns(ConvergenceWarning, match="tol"):
+        model.fit(data, [0, 0, 1, 2, 2, 1])
+    assert model.n_iter_ <= 10 * 30

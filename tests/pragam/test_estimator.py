@@ -430,3 +430,12 @@ def test_the_dual_point_is_feasible_with_weights_of_many_decades():
     dual = model.dual_coef_[0]
     assert abs(dual.sum()) <= 1e-15 * max(np.abs(dual).max(), 1e-300)
     assert 0.0 <= model.dual_gap_ <= 1.0
+
+
+@pytest.mark.slow
+def test_what_no_limit_would_be_enough_for_ends():
+    """With lam = 1e-14 the gap stood still for the 100,000 iterations of each problem."""
+    weights = np.random.default_rng(0).uniform(1e11, 3e12, len(IRIS_Y))
+    with pytest.warns(ConvergenceWarning, match="tol"):
+        model = PragamSVC(max_iter=None).fit(IRIS_X + 2.0, IRIS_Y == 1, sample_weight=weights)
+    assert model.n_iter_ < 50_000 and np.isfinite(model.objective_)

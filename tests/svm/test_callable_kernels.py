@@ -234,3 +234,29 @@ def test_values_beyond_double_precision_are_told():
             ScreenedSVC(kernel=lambda A, B: np.longdouble(10) ** 400 * (A @ B.T)).fit(
                 X, np.arange(90) % 2
             )
+
+
+def test_a_certified_choice_takes_lists_as_a_fit_does():
+    how = {"kernel": lambda A, B: A @ B.T, "intercept": "penalised", "eps": 0.3}
+    lists, arrays = (
+        svc_certified_C(
+            as_given(X[:40]), Y[:40], as_given(X[40:]), Y[40:], C_range=(0.1, 1.0), **how
+        )
+        for as_given in (np.ndarray.tolist, np.asarray)
+    )
+    assert lists.C == arrays.C
+    assert lists.validation_error == arrays.validation_error
+
+
+@pytest.mark.parametrize("kind", [ScreenedSVC, SVC])
+def test_lists_that_hold_more_than_numbers_stay_lists(kind):
+    seen = []
+
+    def kernel(A, B):
+        seen.append(type(A))
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    rows = [["a", 1], ["b", 2], ["a", 2], ["b", 1]]
+    model = kind(kernel=kernel).fit(rows, [0, 1, 0, 1])
+    assert_array_equal(model.predict(rows), [0, 1, 0, 1])
+    assert set(seen) == {list}

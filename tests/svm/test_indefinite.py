@@ -11,7 +11,14 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
-from skscreen import ScreenedSVC, ScreenedSVCCV, ScreenedSVR, svc_certified_C, svc_path
+from skscreen import (
+    ScreenedNuSVR,
+    ScreenedSVC,
+    ScreenedSVCCV,
+    ScreenedSVR,
+    svc_certified_C,
+    svc_path,
+)
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = scale(X)[::5], y[::5]
@@ -190,3 +197,16 @@ def test_a_hard_margin_needs_a_certificate(model):
         labels = np.where(np.arange(len(K)) % 2, 1.0, -1.0)
         with pytest.raises(ValueError, match=r"^C=inf"):
             model(np.inf, kernel="precomputed").fit(K, labels)
+
+
+def test_a_huge_C_is_refused_as_of_other_kernels():
+    with pytest.raises(ValueError, match=r"^C times"):
+        ScreenedSVC(1e300, kernel="sigmoid", coef0=1.0, max_iter=1000).fit(IRIS_X, IRIS_Y > 0)
+
+
+@pytest.mark.parametrize("kind", [ScreenedSVC, ScreenedSVR, ScreenedNuSVR])
+@pytest.mark.parametrize("options", [{}, {"cache_size": 1e-3}])
+def test_samples_whose_products_overflow_have_no_sigmoid(kind, options):
+    rows, labels = 1e160 * IRIS_X[:100], IRIS_Y[:100]
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        kind(kernel="sigmoid", gamma=1e-12, **options).fit(rows, labels)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
 from skscreen import ScreenedLinearSVC, _compiled, svc_path
+from skscreen.svm.l1 import newton
 from skscreen.svm.l1.rounds import column_sweeps
 from skscreen.svm.l1.solve import L1Problem
 from tests.optima import Problem
@@ -322,3 +323,13 @@ def test_a_row_next_to_which_others_have_no_digits_ends():
     with pytest.warns(ConvergenceWarning):
         model = ScreenedLinearSVC(0.58, penalty="l1", tol=1e-3).fit(X, [0, 0, 1])
     assert model.n_iter_ < 2500
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_columns_equal_but_for_rounding_take_few_systems(monkeypatch):
+    """Models whose systems have no factor were swept a thousand times each, for 15 s."""
+    calls, factor = [], newton.cho_factor
+    monkeypatch.setattr(newton, "cho_factor", lambda *a, **k: calls.append(1) or factor(*a, **k))
+    rows = 2e10 + 1e4 * np.random.default_rng(0).normal(size=(22, 5))
+    ScreenedLinearSVC(penalty="l1", tol=1e-300).fit(rows, np.arange(22) % 2)
+    assert len(calls) < 5_000

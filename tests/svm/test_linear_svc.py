@@ -1,10 +1,12 @@
 import inspect
+import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
@@ -52,3 +54,24 @@ def test_coef_can_be_sparse():
 def test_what_has_no_certificate_here_is_refused(options):
     with pytest.raises(ValueError, match=f"'{next(iter(options))}' parameter"):
         ScreenedLinearSVC(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("scaling", [1.0, 1e8])
+def test_heavy_samples_whose_system_has_no_factor(scaling):
+    """The first step of Newton's method fell through, and w = 0 was a solution in silence."""
+    rng = np.random.default_rng(0)
+    rows, labels, weights = (
+        rng.normal(size=(19, 40)),
+        np.arange(19) % 2,
+        10.0 ** rng.uniform(-4, 10, 19),
+    )
+    model = ScreenedLinearSVC(1e6, intercept_scaling=scaling, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows, labels, sample_weight=weights)
+    assert np.isfinite(model.objective_)
+    assert model.dual_gap_ <= 1e-6 or caught[0].category is ConvergenceWarning
+    if scaling == 1.0:
+        # All but a hard margin.
+        hard = ScreenedSVC(np.inf, kernel="linear", intercept="penalised").fit(rows, labels)
+        assert_allclose(model.objective_, hard.objective_, rtol=1e-4)

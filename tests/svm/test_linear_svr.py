@@ -1,10 +1,13 @@
 """`ScreenedLinearSVR` against `LinearSVR`."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVR
 
@@ -62,3 +65,17 @@ def test_targets_whose_inverse_overflows():
     for C in (1.0, 1e30):
         model = ScreenedLinearSVR(C=C, epsilon=0.0).fit(sparse.csr_array(X), y)
         assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_that_miss_the_tolerance_by_rounding_are_told(seed):
+    """The gap of dual variables was 0, that of weights made of them 1e-16."""
+    rng = np.random.default_rng(seed)
+    rows, targets = rng.normal(size=(4, 1)), rng.normal(size=4)
+    model = ScreenedLinearSVR(epsilon=0.1, intercept_scaling=1e-8, tol=1e-300, max_iter=1000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows, targets)
+    told = any(issubclass(one.category, ConvergenceWarning) for one in caught)
+    assert told == (model.dual_gap_ > 1e-300)
+    assert model.dual_gap_ < 1e-12

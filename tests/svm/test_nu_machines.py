@@ -260,3 +260,10 @@ def test_references_of_the_family_decide_samples(cancer, diabetes):
     assert found.bounds_.shape == (y.size, 2)
     with pytest.raises(ValueError, match=r"^C\b"):
         screen_samples(X, y > 0.0, reference=ScreenedSVC().fit(X, y > 0.0))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "sigmoid"])
+def test_a_huge_C_is_refused(kernel, diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match=r"^C times"):
+        ScreenedNuSVR(C=1e300, kernel=kernel).fit(X[:20], y[:20])

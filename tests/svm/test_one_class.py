@@ -267,3 +267,11 @@ def test_the_sphere_around_equal_samples_is_a_point(kernel):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(np.ones((5, 2)))
     assert model.radius_ == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_path_of_spheres_around_one_sample_ends_at_once():
+    """A gap relative to a radius of 0 was asked for, in 100,000 steps for each nu."""
+    path = one_class_path([[0.1257]], kernel="linear", shape="sphere")
+    assert all(model.n_iter_ < 100 for model in path)
+    assert max(model.radius_ for model in path) < 1e-6

@@ -1,11 +1,15 @@
 """What a solve has spent, and how far it is."""
 
+import math
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from skscreen.core.certificate import ScreeningEvent
 from skscreen.metric_learning.problem.objective import Evaluation
 from skscreen.metric_learning.screening.active import Hook
+
+# Steps without a hundredth of the gap after which rounding errors prevent any progress.
+_PATIENCE = 2_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Progress:
     events: list[ScreeningEvent] = field(default_factory=list)
     lines: list[tuple[int, float, float, float, float]] = field(default_factory=list)  # `HISTORY`
 
+    # The least gap that was a gain, and when it was.
+    _least: float = math.inf
+    _gained_at: int = 0
+
     def __post_init__(self) -> None:
         self.started = perf_counter()
 
@@ -57,8 +65,11 @@ class Progress:
         return gap <= target or (target < allowance and gap <= 2.0 * allowance)
 
     def note(self, evaluation: Evaluation) -> None:
-        """Add a line: one for each number of steps, the last of them."""
+        """Add a line: one for each number of steps, the last of them; give up without a gain."""
         found = evaluation.certificate(self.lam)
+        if found.gap < 0.99 * self._least:
+            self._least, self._gained_at = found.gap, self.n_iter
+        self.stalled |= self.n_iter - self._gained_at > _PATIENCE
         if self.lines and self.lines[-1][0] == self.n_iter:
             self.lines.pop()
         bounds = found.primal, found.dual, found.relative_gap

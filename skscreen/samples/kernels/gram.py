@@ -94,7 +94,11 @@ class Gram:
         # Overflow is what is checked.
         with np.errstate(over="ignore", invalid="ignore"):
             if kernel.name in ("linear", "poly", "sigmoid"):
-                self.diagonal = kernel.of_products(square_norms(self.X))
+                squares = square_norms(self.X)
+                if kernel.name == "sigmoid" and not np.all(np.isfinite(squares)):
+                    # A sigmoid of them is 1, but what errors they have is not known.
+                    raise ValueError("X has rows whose inner products overflow: rescale X")
+                self.diagonal = kernel.of_products(squares)
             if not np.all(np.isfinite(self.diagonal)):
                 raise ValueError("the kernel has values that are not finite on X")
             if (largest := self.diagonal.max()) > LARGEST**2:

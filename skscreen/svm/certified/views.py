@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from skscreen.core.checks import Matrix, refuse_masked
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernels.gram import Gram, KernelSamples
-from skscreen.samples.kernels.kernel import Kernel, KernelFunction
+from skscreen.samples.kernels.kernel import Kernel, KernelFunction, as_given
 from skscreen.samples.labels import of_rows
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified.bounds import Geometry
@@ -53,7 +53,9 @@ def diagonal_of(kernel: Kernel, X_val: Matrix, diagonal: np.ndarray | None) -> A
     """Return K(x, x) of validation samples for a function, if it is one of two samples."""
     if kernel.function is None or diagonal is not None:
         return diagonal
-    function, to_validation = kernel.function, KernelFunction(kernel.function.kernel, X_val)
+    # As the function gets its training samples.
+    function, X_val = kernel.function, as_given(X_val)
+    to_validation = KernelFunction(function.kernel, X_val)
     there, back = function.to_training(X_val), to_validation.to_training(function.samples)
     if not np.allclose(there, back.T, rtol=_SAME, atol=_SAME * np.abs(there).max(initial=0.0)):
         raise ValueError(

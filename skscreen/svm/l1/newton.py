@@ -22,6 +22,8 @@ quadratic_descent = compiled.quadratic_descent
 FEW = 150
 # Damping of the model at first, relative to its diagonal.
 DAMPING = 1e-3
+# Rounds of sweeps over a model, one after the other, without a tenth of the gain of all.
+_MOST_LOST = 10
 # Halvings of a step.
 _MOST_HALVINGS = 30
 
@@ -132,14 +134,16 @@ def _factor(length: float) -> float:
 def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: float) -> np.ndarray:
     """Return x + d at the least of g'd + d'Hd/2 + |x + d|_1, to a violation of `tol`."""
     # Coordinate descent finds which features are in use, and a linear system their weights.
-    target, slopes, value, most_sweeps = x.copy(), gradient.copy(), np.inf, 10
+    target, slopes, most_sweeps, lost = x.copy(), gradient.copy(), 10, 0
+    value, first = np.inf, float(np.abs(x).sum())
     for _ in range(50 if x.size > FEW else 1000):
         if quadratic_descent(H, slopes, target, tol, most_sweeps) < most_sweeps:
             break
         step, before = target - x, value
         value = float((gradient + 0.5 * (H @ step)) @ step + np.abs(target).sum())
-        if not value < before:
-            # Only rounding errors are left.
+        lost = lost + 1 if before - value <= 0.1 * (first - value) else 0
+        if not value < before or lost == _MOST_LOST:
+            # Only rounding errors are left, or systems have so many that sweeps have to crawl.
             break
         slopes = _between_kinks(H, gradient, slopes, x, target)
     return target

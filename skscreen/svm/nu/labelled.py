@@ -20,7 +20,7 @@ from skscreen.core.certificate import Certificate
 from skscreen.core.checks import MatrixLike
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.labels import of_rows
+from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import at_intercepts
@@ -148,9 +148,11 @@ class NuProblems:
             return self._solvers[problem]
         model, division, weights = self.model, self.division, self._weights(problem)
         n, y = weights.size, division.signs(problem)
-        half = 0.5 * float(weights.sum())
+        C = float(model.C) if self.twice else 1.0
+        check_bounds(C, weights)
+        half = 0.5 * C * float(weights.sum())
         if self.twice:
-            caps, half = float(model.C) * weights, float(model.C) * half
+            caps = C * weights
             values = division.losses(problem, "epsilon_insensitive").thresholds
             losses = SampleLosses(values, np.tile(caps, 2), np.zeros(2 * n))
         else:

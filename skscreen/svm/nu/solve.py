@@ -157,6 +157,9 @@ class NuSolver:
                     break
                 # The value that the gap of a sphere is relative to is known now.
                 wanted = 0.5 * allowed / primal
+                if wanted < EPS:
+                    # No gap of sums of this size is so small: of a sphere next to a point.
+                    break
                 start = Start(found.beta, found.beta, found.scores, _errors(found))
         solution = NuSolution(
             **{**vars(found), "n_iter": spent, "converged": gap <= allowed, "nu": float(nu)},
