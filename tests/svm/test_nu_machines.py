@@ -171,6 +171,33 @@ def test_equal_targets_have_no_weights():
     assert model.epsilon_ == model.dual_gap_ == 0.0
 
 
+@pytest.mark.parametrize(("n", "kernel"), [(200, "linear"), (1100, "linear"), (200, "poly")])
+def test_targets_of_two_levels_in_a_tube_have_no_weights(n, kernel):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 3)), 2.0 + 3.0 * (rng.random(n) < 0.6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ScreenedNuSVR(nu=0.4, kernel=kernel).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), 3.5)
+    assert model.epsilon_ == 1.5
+    assert model.dual_gap_ == model.objective_ == 0.0
+
+
+def test_targets_of_two_levels_apart_have_weights():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.round(X[:, 0] + 0.5 * rng.normal(size=200)).clip(-1.0, 1.0)
+    for nu in (0.1, 0.2, 0.5):
+        model = ScreenedNuSVR(nu=nu, kernel="linear", tol=1e-9).fit(X, y)
+        # The same solution, by a problem that knows no nu.
+        other = ScreenedSVR(epsilon=model.epsilon_, kernel="linear", tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-5)
+        assert np.linalg.norm(model.coef_) > 0.1
+    path = nu_svr_path(X, y, kernel="linear", nus=[0.2, 0.02, 0.01])
+    np.testing.assert_allclose([path[0].epsilon_, path[1].epsilon_], 1.0)
+    assert path[2].epsilon_ < 0.99
+
+
 def test_matrices_are_the_same(wine, diabetes):
     X, y = wine
     model = ScreenedNuSVC(nu=0.2, gamma=0.05, tol=1e-9).fit(X, y)

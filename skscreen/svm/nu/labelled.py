@@ -7,7 +7,7 @@ epsilon. Each has the relative gap of the problem at nu, see `svm.certificate`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,9 @@ _HULLS_MEET = (
     "from another"
 )
 
+# Relative gaps at which a value below 0 is looked for.
+_TOLS = (0.3, 1e-2, 1e-3, 1e-4, 1e-5)
+
 
 @dataclass(frozen=True)
 class NuFit:
@@ -44,6 +47,81 @@ class NuFit:
     shown: ShownAtNu
     C: float = np.nan
     epsilon: float = np.nan
+
+
+@dataclass
+class FlatTubes:
+    """For which nu the solution of a regression is w = 0, without a loss.
+
+    Dual variables are those of samples with the largest and with the smallest target alone then,
+    and their weighted means are one point: the problem at a nu of these two classes has w = 0, too.
+    As the primal value is 0, nothing is relative to it, and steps of the regression would not end.
+    """
+
+    model: BaseEstimator
+    X: Any
+    kernel: Kernel
+    dual: Dual  # of the regression at nu = 1
+    _known: float = field(default=0.0, init=False)  # the largest nu that is known to be one
+
+    @cached_property
+    def _signs(self) -> np.ndarray:
+        y = self.dual.target[: self.dual.target.size // 2]
+        return np.where(y == y.max(), 1.0, 0.0) - np.where(y == y.min(), 1.0, 0.0)
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        """Samples with one of the two targets."""
+        return np.flatnonzero(self._signs)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """Largest dual variables, with signs."""
+        return self.dual.high[self._rows] * self._signs[self._rows]
+
+    @cached_property
+    def _ends(self) -> NuSolver:
+        """The problem of two classes."""
+        n, signs = self._rows.size, np.sign(self._weights)
+        losses = SampleLosses(np.zeros(n), np.abs(self._weights), np.zeros(n))
+        sums = Sums(self.dual.sums, (signs < 0.0).astype(np.int8))
+        X = of_rows(self.X, self._rows, self.kernel.name == "precomputed")
+        classes = [int(np.count_nonzero(signs > 0.0)), int(np.count_nonzero(signs < 0.0))]
+        samples = NuSamples.of(self.model, X, self.kernel, classes)
+        limit = limit_of(self.model)
+        return NuSolver(samples, Dual.of(losses, signs, True, sums), max_iter=limit)
+
+    @cached_property
+    def _common(self) -> float:
+        """The weight on rows with both targets, if steps would take long to find out."""
+        if self._ends.few is not None or self.kernel.name == "precomputed":
+            return 0.0
+        return common_weight(self._ends.given.known.X, self._weights, np.ones(self._rows.size))
+
+    def has(self, nu: float) -> bool:
+        """Return whether the solution at a nu is such."""
+        # Of equal targets it is, whatever the sums are.
+        if not self._rows.size or nu <= self._known:
+            return True
+        total, weights = nu * float(self.dual.sums[0]), self._weights
+        if min(weights.sum(where=weights > 0.0), -weights.sum(where=weights < 0.0)) < total:
+            return False
+        if self._common < total and self._tells_apart(nu):
+            return False
+        self._known = nu
+        return True
+
+    def _tells_apart(self, nu: float) -> bool:
+        """Return whether the problem of two classes has weights, or is not known to have none."""
+        try:
+            for tol in _TOLS:
+                found = self._ends.solve(nu, tol)
+                # The least primal value, with its sums, is -1/2 |w|^2.
+                if found.certificate.primal + found.lifted < 0.0 or not found.converged:
+                    break
+        except VanishedError:
+            return False
+        return True
 
 
 class NuProblems:
@@ -121,6 +199,11 @@ class NuProblems:
         """The samples that take part, and what was taken off each."""
         return near_zero(self._part) if self.data.kernel.name == "linear" else (self._part, 0.0)
 
+    @cached_property
+    def _flat(self) -> FlatTubes:
+        """Which solutions of a regression are w = 0."""
+        return FlatTubes(self.model, self._rows[0], self.data.kernel, self.solver(0).dual)
+
     def _samples(self, problem: int) -> NuSamples:
         """Return the samples of a problem, which are those of all but for one-vs-one."""
         rows, kernel = self.division.rows(problem), self.data.kernel
@@ -166,6 +249,7 @@ class NuProblems:
     def release(self, given: Any) -> None:
         """Keep no more than estimators are made of, and nothing that the user may change."""
         self._solvers, self._sets = {}, {}
+        self.__dict__.pop("_flat", None)
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
         self._part = None
 
@@ -175,10 +259,9 @@ class NuProblems:
             self._check_nu(nu)
         try:
             solver = self.solver(problem)
-            # Of equal targets w = 0 is the solution, whatever the sums are.
-            constant = self.twice and not solver.dual.target.any()
             self._check_common(problem, solver, nu)
-            found = solver.without_weights(nu) if constant else solver.solve(nu, tol)
+            flat = self.twice and self._flat.has(nu)
+            found = solver.without_weights(nu) if flat else solver.solve(nu, tol)
         except VanishedError:
             raise vanished(_HULLS_MEET, nu) from None
         except IndefiniteError:

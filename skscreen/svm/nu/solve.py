@@ -170,12 +170,16 @@ class NuSolver:
         return solution
 
     def without_weights(self, nu: float) -> NuSolution:
-        """Return w = 0 for samples that stand twice, both with the same dual variables."""
+        """Return w = 0 for samples that stand twice, both with the same dual variables.
+
+        Intercepts are the largest and the smallest target.
+        """
         dual = self.at(nu)
+        ends = np.array([dual.target.max(), dual.target.min()])
         beta = dual.ends * float(dual.sums[0]) / self.capacities[0]
         return NuSolution(
             beta, np.zeros(beta.size), None, Certificate(0.0, 0.0, 0.0), 0, True, 0.0,
-            b=np.zeros(dual.sums.size), nu=nu,
+            b=ends, nu=nu,
         )  # fmt: skip
 
     def _of_few(self, dual: Dual, start: Start | None, tol: float, limit: int) -> SampleSolution:
