@@ -85,12 +85,12 @@ def certified(
     """
     if isinstance(samples, LinearSamples):
         solution = _by_rows(samples, dual, found, tol)
-    elif found.converged and samples.gram.whole is None:
-        # Solvers have bounds on errors of values in tiles.
-        solution = found
-    else:
+    elif samples.gram.whole is not None:
         solution = _by_values(samples, dual, found, tol)
-        if not found.converged and found.certificate.gap < solution.certificate.gap:
+    else:
+        # Solvers have bounds on errors of values in tiles.
+        solution = found if found.converged else _by_values(samples, dual, found, tol)
+        if found.certificate.gap < solution.certificate.gap:
             solution = found
     return as_given(samples, dual, solution, tol, given)
 
@@ -159,7 +159,8 @@ def _by_values(samples: KernelSamples, dual: Dual, found: SampleSolution, tol: f
     least = dual.view(beta, f).gap
     view, parts, _ = dual.largest_gap(beta, f, errors)
     given, allowed = found.certificate, tol * found.certificate.primal
-    if max(given.gap, view.gap) > allowed >= least:
+    unsure = least <= allowed or view.gap > 2.0 * least
+    if unsure and max(given.gap, view.gap) > allowed:
         # Bounds on errors of kernel values say too much: those scores without such errors.
         J = np.flatnonzero(parts > 0.0)
         f[J], errors[J] = samples.exact_scores(J, beta), exact[J]

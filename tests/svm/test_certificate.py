@@ -214,3 +214,20 @@ def test_steps_that_overflow_are_not_taken(degree):
         model.fit(X, y)
     # Nothing at all costs 60 for each row.
     assert model.objective_ <= 480.0 * (1.0 + 1e-9)
+
+
+def test_a_gap_that_misses_its_tolerance_knows_errors_of_values():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5)) + 1e4
+    y = np.where(X[:, 0] - 1e4 + rng.normal(size=100) > 0.0, 1.0, -1.0)
+    C, gamma = 2e5, 1.0 / float((X**2).sum(axis=1).max())
+    options = {"kernel": "poly", "gamma": gamma, "coef0": 1.0, "fit_intercept": False}
+    with pytest.warns(ConvergenceWarning):
+        model = ScreenedSVC(C, tol=1e-12, **options).fit(X, y)
+    rows, beta = X.astype(np.longdouble), np.zeros(100, np.longdouble)
+    beta[model.support_] = model.dual_coef_[0]
+    f = (np.longdouble(gamma) * (rows @ rows.T) + 1.0) ** 3 @ beta
+    short = 1.0 - y * f
+    losses = C * np.maximum(short, 0.0)
+    gap = (losses - y * beta * short).sum() / (0.5 * beta @ f + losses.sum())
+    assert 1e-12 < gap <= model.dual_gap_ * (1.0 + 1e-9)
