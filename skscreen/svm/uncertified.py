@@ -32,6 +32,11 @@ SHIFTED = (
 )
 
 
+def libsvm_steps(max_iter: int | None) -> int:
+    """Return a limit of steps as LIBSVM takes it, which counts in 32 bits."""
+    return -1 if max_iter is None else min(max_iter, 2**31 - 1)
+
+
 def solve_pairs(
     X: Any, kernel: Kernel, division: OneVsOne, C: float, max_iter: int | None,
     K: np.ndarray | None,
@@ -49,7 +54,7 @@ def solve_pairs(
         samples, rows, model = K, order, SVC(kernel="precomputed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.set_params(max_iter=max_iter or -1)
+        model.set_params(max_iter=libsvm_steps(max_iter))
         model.fit(samples, labels.codes[rows], sample_weight=caps[rows])
     coefs = model.dual_coef_
     signed[:, rows[model.support_]] = coefs.toarray() if sparse.issparse(coefs) else coefs
@@ -98,7 +103,7 @@ class UncertifiedSolver:
         """Return the point where LIBSVM stops."""
         began, n, dual = time.perf_counter(), len(self._K), self.dual
         check_bounds(C, dual.sizes)
-        weights, limit = C * dual.width[:n], self._max_iter or -1
+        weights, limit = C * dual.width[:n], libsvm_steps(self._max_iter)
         options = {"kernel": "precomputed", "max_iter": limit}
         pair = False
         if self._regression:

@@ -1,6 +1,7 @@
 """ScreenedRTLM: the contract of scikit-learn, the problem that is solved, its parameters."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -515,3 +516,16 @@ def test_a_lambda_far_below_rounding_ends_soon_if_steps_are_few():
     with pytest.warns(ConvergenceWarning, match="tol"):
         model.fit(data, [0, 0, 1, 2, 2, 1])
     assert model.n_iter_ <= 10 * 30
+
+
+def test_a_gap_beyond_the_largest_number_is_infinite_on_the_way():
+    data = 1e30 * np.random.default_rng(2).normal(size=(13, 1))
+    quadruplets = [[9, 2, 10, 0], [4, 6, 12, 1], [5, 2, 1, 6], [5, 0, 7, 4], [2, 9, 12, 11]]
+    model = ScreenedRTLM(0.01, relative_lam=False, loss="squared_hinge", screen_every=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(
+            data, quadruplets=quadruplets, comparison_weight=[840.0, 0.03, 0.05, 0.002, 221.0]
+        )
+    assert np.isfinite(model.objective_)

@@ -367,3 +367,14 @@ def test_a_column_next_to_which_weights_lose_their_digits(seed):
     D = alpha[codes, np.arange(8)].sum() - ((alpha @ Z) ** 2).sum() / 2
     assert float(P) == pytest.approx(model.objective_, rel=1e-9)
     assert float((P - D) / P) <= model.dual_gap_ * 1.01 <= 1.01e-6
+
+
+def test_a_gap_of_zero_is_no_gain():
+    """No tolerance is met by rounding errors of P, and the gap itself was 0 for ever."""
+    rows, labels = np.full((11, 1), 1.668), np.array([0, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0])
+    model = ScreenedLinearSVC(multi_class="crammer_singer", tol=1e-300, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="tol"):
+        model.fit(rows, labels)
+    assert model.dual_gap_ < 1e-12
+    # All scores are equal: the smaller class pays twice.
+    assert model.objective_ == pytest.approx(10.0, rel=0.1)

@@ -210,3 +210,13 @@ def test_samples_whose_products_overflow_have_no_sigmoid(kind, options):
     rows, labels = 1e160 * IRIS_X[:100], IRIS_Y[:100]
     with pytest.raises(ValueError, match=r"\bX\b"):
         kind(kernel="sigmoid", gamma=1e-12, **options).fit(rows, labels)
+
+
+@pytest.mark.parametrize("kind", [ScreenedSVC, ScreenedSVR, ScreenedNuSVR])
+@pytest.mark.parametrize("kernel", ["sigmoid", "rbf"])
+def test_limits_of_steps_beyond_64_bits_are_none(kind, kernel):
+    X, y = IRIS_X[::5], IRIS_Y[::5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        limited, free = (kind(kernel=kernel, max_iter=most).fit(X, y) for most in (10**30, None))
+    assert_array_equal(limited.predict(X), free.predict(X))

@@ -111,7 +111,8 @@ def _projection_gap(evaluation: Evaluation, Z: np.ndarray, lam: float) -> float:
     # The projection of an interior point leaves rounding errors, which are in no cone.
     small = _NOISE * inner(evaluation.point.value, evaluation.point.value)
     scale = max(inner(gradient, rest), 0.0) / square if square > small else 0.0
-    return norm(gradient - scale * rest) ** 2 / (2.0 * lam)
+    missing = gradient - scale * rest
+    return inner(missing, missing) / (2.0 * lam)
 
 
 def _mean_bb_step(move: np.ndarray, change: np.ndarray, step: float) -> float:

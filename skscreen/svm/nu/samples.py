@@ -24,7 +24,8 @@ from skscreen.svm.solvers.kernel.few import FewValues, few_values
 
 def limit_of(model: BaseEstimator) -> int | None:
     """Return the limit of steps of an estimator."""
-    return None if model.max_iter == -1 else model.max_iter
+    # Loops count in 64 bits.
+    return None if model.max_iter in (None, -1) else min(int(model.max_iter), 2**53)
 
 
 @dataclass

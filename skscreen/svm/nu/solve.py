@@ -34,6 +34,7 @@ from skscreen.svm.solvers.kernel.solve import Start, solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution, Solution
+from skscreen.svm.uncertified import libsvm_steps
 
 # Rounding errors of scores, over those of fresh ones, from which on they are computed anew.
 _WORN = 100.0
@@ -278,7 +279,7 @@ def by_libsvm(
     **options: Any,
 ) -> NuSolution:
     """Return LIBSVM's point for an indefinite kernel."""
-    began, limit = time.perf_counter(), max_iter or -1
+    began, limit = time.perf_counter(), libsvm_steps(max_iter)
     model = kind(kernel="precomputed", max_iter=limit, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -20,7 +20,8 @@ class Stalls:
 
     def see(self, gap: float, gains: bool = False, weight: int = 1) -> int:
         """Take up the gap of a round, which may gain otherwise; return how many have not."""
-        gains = gains or gap <= self.share * self.gap
+        # There is nothing to gain from a gap of 0.
+        gains = gains or (gap < self.gap and gap <= self.share * self.gap)
         if gains or self.each:
             self.gap = min(gap, self.gap)
         self.rounds = 0 if gains else self.rounds + weight

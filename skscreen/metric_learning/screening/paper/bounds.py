@@ -30,9 +30,10 @@ def projected_gradient_ball(evaluation: Evaluation, lam: float, reference_lam: f
     centre, rest = evaluation.objective.domain.split(Q)
     theta = evaluation.point.value
     # As |Q_K - theta|^2 + 2 <theta, [-Q]_K>, a sum of non-negative terms.
-    gradient_square = (0.5 * norm(evaluation.gradient(lam)) / lam) ** 2
+    # Products, as powers of Python floats do not overflow to infinity.
+    half = 0.5 * norm(evaluation.gradient(lam)) / lam
     square = 2.0 * max(inner(theta, rest.value), 0.0)
-    square += SLACK * EPS * (gradient_square + norm(Q) ** 2)
+    square += SLACK * EPS * (half * half + inner(Q, Q))
     slackness, distance = evaluation.fenchel_young + lam * square, 2.0 * norm(centre.value - theta)
     radius = ball_radius(evaluation, lam, slackness=slackness, distance=distance)
     return Ball(((1.0, evaluation.margins_at(centre)),), radius, centre.value, rest)
@@ -54,7 +55,7 @@ def constrained_duality_gap_ball(evaluation: Evaluation, lam: float, reference_l
     # Losses at the ends of the intervals of the margins; D(alpha) = P - gap follows from theta's.
     highest = objective.loss_bound(u, at_u, upper=True)
     lowest = objective.loss_bound(evaluation.point, evaluation.margins, upper=False)
-    squares = [0.5 * lam * norm(value) ** 2 for value in (u.value, evaluation.point.value)]
+    squares = [0.5 * lam * inner(value, value) for value in (u.value, evaluation.point.value)]
     slackness = highest + squares[0] - lowest - squares[1] + evaluation.gap(lam)
     size = abs(highest) + abs(lowest) + sum(squares)
     for value in (u.value, evaluation.point.value):
