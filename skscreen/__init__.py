@@ -81,4 +81,4 @@ __all__ = [
     "svr_path",
     "to_sklearn",
 ]
-__version__ = "0.3.0"
+__version__ = "0.4.0"
