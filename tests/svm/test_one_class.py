@@ -275,3 +275,9 @@ def test_a_path_of_spheres_around_one_sample_ends_at_once():
     path = one_class_path([[0.1257]], kernel="linear", shape="sphere")
     assert all(model.n_iter_ < 100 for model in path)
     assert max(model.radius_ for model in path) < 1e-6
+
+
+@pytest.mark.parametrize("shape", ["plane", "sphere"])
+def test_a_nu_whose_products_underflow_is_refused(shape, cancer):
+    with pytest.raises(ValueError, match=r"^nu="):
+        ScreenedOneClassSVM(1e-160, shape=shape).fit(cancer[:20])

@@ -26,7 +26,14 @@ from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.samples import NuSamples, common_weight, limit_of, near_zero
-from skscreen.svm.nu.solve import NuSolution, NuSolver, ShownAtNu, by_libsvm, vanished
+from skscreen.svm.nu.solve import (
+    NuSolution,
+    NuSolver,
+    ShownAtNu,
+    by_libsvm,
+    check_total,
+    vanished,
+)
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.training_data import own_unless_made
 
@@ -257,6 +264,7 @@ class NuProblems:
         """Solve a problem for one nu."""
         if not self.twice:
             self._check_nu(nu)
+            check_total(nu, self._weights(problem))
         try:
             solver = self.solver(problem)
             self._check_common(problem, solver, nu)

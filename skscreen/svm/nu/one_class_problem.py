@@ -35,7 +35,7 @@ from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import NuSamples, limit_of
-from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, vanished
+from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, check_total, vanished
 from skscreen.svm.problem import TrainingSet, accepted, taken, with_kernel
 from skscreen.svm.roads import Road
 from skscreen.svm.screening.bounds import SLACK
@@ -147,6 +147,7 @@ class OneClassProblem:
 
     def solve(self, nu: float, tol: float) -> Held:
         """Solve for one nu."""
+        check_total(nu, self.weights)
         try:
             # The offset may be a little off the best one.
             return self.held(self.solver.solve(nu, 0.9 * tol), tol)

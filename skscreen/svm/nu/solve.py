@@ -43,6 +43,9 @@ _WORN = 100.0
 # are on the wrong side of any solution may need any number.
 _MOST_WORK = 3.8e10
 
+# Least sum of dual variables, as squares of such sums are divided by.
+_LEAST_TOTAL = 1e-80
+
 
 @dataclass(frozen=True)
 class ShownAtNu(Solution):
@@ -292,6 +295,14 @@ def by_libsvm(
         converged=limit < 0 or n_iter < limit, seconds=time.perf_counter() - began,
         b=float(model.intercept_[0]), nu=options["nu"],
     )  # fmt: skip
+
+
+def check_total(nu: float, weights: np.ndarray) -> None:
+    """Refuse a nu whose dual variables sum to so little that their products underflow."""
+    if nu * float(weights.sum()) < _LEAST_TOTAL:
+        raise vanished(
+            f"times the weights it is below {_LEAST_TOTAL:g}, and products underflow", nu
+        )
 
 
 def vanished(reason: str, nu: float) -> ValueError:

@@ -273,7 +273,7 @@ def spoiled_labels(inputs: Inputs, codes: np.ndarray):
 def spoiled_weights(inputs: Inputs, values: np.ndarray):
     """Return what are no weights."""
     one = values.copy()
-    one[0] = inputs.pick(-1.0, np.nan, np.inf, -np.inf, -1e-300)
+    one[:1] = inputs.pick(-1.0, np.nan, np.inf, -np.inf, -1e-300)
     return inputs.pick(
         lambda: one, lambda: values[:-1], lambda: values[:, None], lambda: 0.0 * values,
         lambda: "text", lambda: 2.0, lambda: values.astype(str), lambda: values + 1j,

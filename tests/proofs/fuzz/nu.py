@@ -64,7 +64,12 @@ def fuzz_one_class(inputs: Inputs) -> None:
     model = ScreenedOneClassSVM(**options)
     if not check(model, call(model.fit, X, sample_weight=weights)):
         return
-    sides = np.asarray(call(model.predict, X).result)
+    done = call(model.predict, X)
+    if done.error is not None:
+        # A kernel matrix does not tell where new samples are to a sphere.
+        expect(model.shape == "sphere", "no prediction")
+        return
+    sides = np.asarray(done.result)
     expect(set(sides.tolist()) <= {1, -1}, "sides that are none")
     if not inputs.spoiled and not callable(model.kernel) and inputs.mild:
         share = float(plain_weights @ (sides < 0)) / plain_weights.sum()
