@@ -282,7 +282,7 @@ class Engine:
             loop = partial(_in_groups, dual.group)
         groups = dual.group if dual.group.size else np.zeros(m if dual.free else 0, np.int8)
         # Sets of values in memory are changed often, and each is solved from where others came.
-        sweeps = 1 if self.whole else 10
+        sweeps = 4 if self.whole else 10
         for _ in range(12):
             # The more samples, the longer a factor takes.
             most = min(int(sweeps + 0.0025 * m) * m, self.max_steps - self.n_steps)
