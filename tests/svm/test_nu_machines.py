@@ -294,3 +294,11 @@ def test_a_huge_C_is_refused(kernel, diabetes):
     X, y = diabetes
     with pytest.raises(ValueError, match=r"^C times"):
         ScreenedNuSVR(C=1e300, kernel=kernel).fit(X[:20], y[:20])
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-161])
+def test_margins_that_underflow_are_refused(size):
+    with pytest.raises(ValueError, match=r"^X\b"):
+        ScreenedNuSVC(kernel="linear").fit(
+            size * np.array([[1.0], [2.0], [-1.0], [-2.0]]), [1, 1, 0, 0]
+        )

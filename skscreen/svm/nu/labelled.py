@@ -37,6 +37,8 @@ from skscreen.svm.nu.solve import (
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.training_data import own_unless_made
 
+# Least margin whose inverse has a square.
+_LEAST_RHO = 1e-150
 _HULLS_MEET = (
     "the weighted means of so many samples of both classes can be one point, and w = 0 tells none "
     "from another"
@@ -297,6 +299,11 @@ class NuProblems:
         if not rho > 0.0:
             # Far from the optimum, where steps were used up: a rho that there is.
             rho, given = self._positive(problem, found, b)
+        if rho < _LEAST_RHO:
+            raise ValueError(
+                f"X has values so near to each other that the margin of the solution, {rho:g}, "
+                "underflows: rescale X."
+            )
         scale = 1.0 / rho
         certificate = Certificate(*(scale * scale * value for value in vars(given).values()))
         w, b = self._weights_of_features(problem, found.beta, b)
