@@ -20,7 +20,7 @@ def set_weights(
     Solutions are those of samples `near`, X less an origin. More weights than samples, and those of
     sparse samples, are not set: scores are those by dual variables, if these have the digits.
     """
-    order, ends, coefs = _by_class(out, division)
+    order, ends, coefs = by_class(out, division)
     if is_sparse(near) or out.b.size > near.shape[0]:
         sizes = sums_of_pairs(np.sqrt(square_norms(X))[None, order], np.abs(coefs), ends)[0]
         moved = np.zeros(out.b.size)
@@ -36,7 +36,7 @@ def set_weights(
     return _has_digits(out, division, X, np.linalg.norm(out.w, axis=1), out.b)
 
 
-def _by_class(out: PairSolutions, division: OneVsOne) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def by_class(out: PairSolutions, division: OneVsOne) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the samples class by class, where classes end, and dual variables (n, ...)."""
     order = np.concatenate(division.members)
     ends = np.cumsum([rows.size for rows in division.members])

@@ -18,6 +18,7 @@ from skscreen.core.checks import MatrixLike
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import of_rows
 from skscreen.samples.multiclass import OneVsOne
+from skscreen.svm.held_out import of_other_classes, scores_of_held
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.scores import DecisionRule, dense_dual_coef, settled_scores
 
@@ -119,11 +120,15 @@ def sigmoids(model: BaseEstimator, problem: Any) -> np.ndarray:
     labels, n_classes = problem.labels, problem.labels.present.size
     pairs = isinstance(problem.division, OneVsOne)
     n_columns = n_classes - 1 if pairs else problem.division.n_problems
-    scores, folds = np.zeros((labels.rows.size, n_columns)), _folds(labels.codes, model)
-    for held in (np.flatnonzero(folds == k) for k in range(_N_FOLDS)):
-        if held.size:
-            rest = np.setdiff1d(np.arange(labels.rows.size), held, assume_unique=True)
-            scores[held] = _held_scores(model, problem, held, rest, pairs)
+    drawn = _folds(labels.codes, model)
+    folds = [np.flatnonzero(drawn == k) for k in range(_N_FOLDS)]
+    scores = _scores_of_few(model, problem, folds)
+    if scores is None:
+        scores = np.zeros((labels.rows.size, n_columns))
+        for held in folds:
+            if held.size:
+                rest = np.setdiff1d(np.arange(labels.rows.size), held, assume_unique=True)
+                scores[held] = _held_scores(model, problem, held, rest, pairs)
     out = np.empty((problem.division.n_problems, 2))
     if pairs:
         order, ends = np.argsort(labels.codes, kind="stable"), np.bincount(labels.codes).cumsum()
@@ -140,6 +145,16 @@ def _folds(codes: np.ndarray, model: Any) -> np.ndarray:
     for members in np.split(np.argsort(codes, kind="stable"), np.bincount(codes).cumsum()[:-1]):
         out[rng.permutation(members)] = (np.arange(members.size) + rng.randint(_N_FOLDS)) % _N_FOLDS
     return out
+
+
+def _scores_of_few(model: Any, problem: Any, folds: list[np.ndarray]) -> np.ndarray | None:
+    """Return the scores of held-out samples of few, as `_held_scores`, or None."""
+    if not isinstance(problem, SVMProblem) or model.max_iter is not None:
+        return None
+    found = scores_of_held(problem, folds, float(model.C), max(model.tol, _TOL))
+    if found is None or not isinstance(problem.division, OneVsOne):
+        return found
+    return of_other_classes(found, problem.labels.codes, problem.labels.present.size)
 
 
 def _held_scores(model: Any, problem: Any, held: np.ndarray, rest: np.ndarray, pairs: bool) -> Any:

@@ -127,7 +127,7 @@ class SVMProblem:
         blocks: SmallBlocks | ClassBlocks
         if self.road.values in ("few", "columns"):
             kept = self._kept_blocks(8.0 * self.labels.rows.size**2)
-            X = self._near_zero[0] if self.kernel.name == "linear" else self.taking_part
+            X = self.near_zero[0] if self.kernel.name == "linear" else self.taking_part
             K = None if self.kernel.is_definite else samples.by_class
             blocks = SmallBlocks(X, self.kernel, *how, self.road.values == "few", kept, K)
         else:
@@ -136,7 +136,7 @@ class SVMProblem:
         return ClassPairs(blocks, *how, settings.max_iter)
 
     @cached_property
-    def _near_zero(self) -> tuple[Any, Any]:
+    def near_zero(self) -> tuple[Any, Any]:
         """The samples for inner products with more digits, and what was taken off each."""
         X = self.taking_part.astype(np.float64, copy=False)
         if sparse.issparse(X) or not self._settings.free:
@@ -159,7 +159,7 @@ class SVMProblem:
         out = known.solve_together(C, tol)
         unsolved = ~(out.gaps <= min(tol, 1e100) * out.primals)  # a product that is finite
         if self.kernel.name == "linear":
-            unsolved |= ~set_weights(out, self.division, self.taking_part, *self._near_zero)
+            unsolved |= ~set_weights(out, self.division, self.taking_part, *self.near_zero)
         for k in np.flatnonzero(unsolved).tolist():
             alone = next(self.solve_path(k, [C], tol, self._beta(k, out.signed)))
             self._insert(k, out, alone)
@@ -312,7 +312,7 @@ class SVMProblem:
         if self.pairs is not None:
             for found in self.pairs.solve_path(problem, Cs, tol, start):
                 if self.kernel.name == "linear":
-                    rows = self.taking_part, *self._near_zero
+                    rows = self.taking_part, *self.near_zero
                     found = with_weights(self.division, problem, rows, settings.bias, found, tol)
                 if self._fit.regression:
                     found = with_given_targets(self.division, problem, found)

@@ -88,12 +88,32 @@ class ClassPairs:
                 C=C,
             )
 
-    def solve_together(self, C: float, tol: float) -> PairSolutions:
-        """Solve the problems of all pairs, from nothing; some gaps may be too large."""
+    def solve_together(self, C: float, tol: float, held: np.ndarray | None = None) -> PairSolutions:
+        """Solve the problems of all pairs, from nothing, without the samples that are held out.
+
+        Some gaps may be too large.
+        """
         limit = self._max_iter or STEPS_A_SAMPLE
         labels: Any = self._division.labels
         caps = C * labels.weights
+        if held is not None:
+            caps[held] = 0.0
         return PairSolutions(C, *self.blocks.solve_together(caps, tol, limit))
+
+    def solve_without(self, held: np.ndarray, C: float, tol: float) -> PairSolutions:
+        """Solve all problems, from nothing, without some samples; some gaps may be too large."""
+        if isinstance(self._division, OneVsOne):
+            return self.solve_together(C, tol, held)
+        rows, signs = self._division.rows(0), self._division.signs(0)
+        dual = Dual.of(self._division.losses_of_hinge(0), signs, self._free).at(C)
+        taken = np.ones(rows.size)
+        taken[held] = 0.0
+        dual = dual._replace(low=taken * dual.low, high=taken * dual.high)
+        solve, beta = self.blocks.pair(0, rows), np.zeros(rows.size)
+        limit = self._max_iter or STEPS_A_SAMPLE * rows.size
+        b, gap, primal, n_iter = (np.array([value]) for value in solve(dual, beta, tol, limit))
+        b = b if self._free else np.array([self._bias**2 * fsum(beta)])
+        return PairSolutions(C, beta[None], b, gap, primal, n_iter)
 
 
 def sums_of_pairs(values: np.ndarray, coefs: np.ndarray, ends: np.ndarray) -> np.ndarray:
