@@ -28,6 +28,7 @@ from skscreen.samples.multiclass import OneVsOne, OneVsRest, with_absent_pairs
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
+from skscreen.svm.pair_weights import need_weights
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.roads import JOINT, Plan
@@ -338,6 +339,9 @@ def set_learned(
             signed = division.dual_coefs([solution.beta for solution in solutions])
         if kernel.name == "linear":
             w = weights_of(solutions)
+            if as_given and isinstance(division, OneVsOne):
+                part = data.X[division.labels.rows]
+                w = w if need_weights(solutions, division, part, w) else None
     if kernel.name in KERNELS_WITH_GAMMA:
         learned["gamma_"] = kernel.gamma
     if w is not None:

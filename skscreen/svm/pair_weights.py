@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy import sparse
 
 from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.distances import square_norms
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.solvers.kernel.pairs import sums_of_pairs
-from skscreen.svm.solvers.solution import PairSolutions
+from skscreen.svm.solvers.solution import PairSolutions, Solution
 
 
 def set_weights(
@@ -26,14 +29,35 @@ def set_weights(
         moved = np.zeros(out.b.size)
         if np.any(origin):
             moved = sums_of_pairs((near[order] @ origin)[None], coefs, ends)[0]
-        has_digits = _has_digits(out, division, X, sizes, out.b - moved)
+        has_digits = _has_digits(out.C, out.primals, division, X, EPS * sizes, out.b - moved)
         if has_digits.all():
             out.b -= moved
             return has_digits
     near = near.toarray() if is_sparse(near) else near
     out.w = sums_of_pairs(np.ascontiguousarray(near[order].T), coefs, ends).T
     out.b -= out.w @ np.broadcast_to(origin, near.shape[1])
-    return _has_digits(out, division, X, np.linalg.norm(out.w, axis=1), out.b)
+    errors = EPS * np.linalg.norm(out.w, axis=1)
+    return _has_digits(out.C, out.primals, division, X, errors, out.b)
+
+
+def need_weights(
+    solutions: Sequence[Solution], division: OneVsOne, X: sparse.csr_array, w: np.ndarray
+) -> bool:
+    """Whether weights (n_problems, n_features) of sparse samples X say more than dual variables.
+
+    They have fewer entries than the support vectors, or these have not the digits of the weights.
+    """
+    signed = np.zeros((len(solutions), X.shape[0]))
+    for k, solution in enumerate(solutions):
+        signed[k, division.rows(k)] = solution.beta
+    used = signed.any(axis=0)
+    if np.count_nonzero(w) <= X[used].nnz:
+        return True
+    apart = np.linalg.norm(signed @ X - w, axis=1)
+    errors = apart + EPS * (np.abs(signed) @ np.sqrt(square_norms(X)))
+    primals = np.array([solution.certificate.primal for solution in solutions])
+    b = np.array([solution.b for solution in solutions])
+    return not _has_digits(solutions[0].C, primals, division, X, errors, b).all()
 
 
 def by_class(out: PairSolutions, division: OneVsOne) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,13 +68,13 @@ def by_class(out: PairSolutions, division: OneVsOne) -> tuple[np.ndarray, np.nda
 
 
 def _has_digits(
-    out: PairSolutions, division: OneVsOne, X: Matrix, sizes: np.ndarray, b: np.ndarray
+    C: float, primals: np.ndarray, division: OneVsOne, X: Matrix, errors: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
-    """Return where rounding errors of scores are within the gap; terms are |x| times `sizes`."""
+    """Return where rounding errors of scores, |x| times `errors`, are within the gap."""
     lengths, weights = np.sqrt(square_norms(X)), division.labels.weights
     first, second = np.triu_indices(len(division.members), 1)
     longest = np.array([weights[rows] @ lengths[rows] for rows in division.members])
     total = np.array([weights[rows].sum() for rows in division.members])
-    lost = (longest[first] + longest[second]) * sizes
-    lost = 2.0 * EPS * out.C * (lost + (total[first] + total[second]) * np.abs(b))
-    return lost <= 1e-9 * out.primals
+    lost = (longest[first] + longest[second]) * errors
+    lost = 2.0 * C * (lost + EPS * (total[first] + total[second]) * np.abs(b))
+    return lost <= 1e-9 * primals

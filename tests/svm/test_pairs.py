@@ -1,5 +1,6 @@
 import warnings
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -339,3 +340,23 @@ def test_any_tolerance_is_a_finite_product():
         warnings.simplefilter("error")
         model = pairs(1e8, kernel="rbf", gamma=0.1, tol=1e308).fit(X, y)
     assert np.isfinite(model.objective_).all()
+
+
+def test_sparse_pairs_keep_the_fewer_entries():
+    rng, n, d = np.random.default_rng(0), 1500, 20_000
+    y = rng.integers(4, size=n)
+    own = rng.integers(50, size=(n, 4)) + 50 * y[:, None]
+    columns = np.hstack([rng.integers(d, size=(n, 15)), own])
+    rows = np.repeat(np.arange(n), columns.shape[1])
+    X = sparse.csr_matrix((rng.uniform(0.5, 1.0, columns.size), (rows, columns.ravel())), (n, d))
+    model = ScreenedSVC(kernel="linear").fit(X, y)
+    # Each support vector is in up to three problems.
+    assert "coef_" not in vars(model)
+    assert model.support_vectors_.nnz < model.coef_.nnz
+    scores = X @ model.coef_.toarray().T + model.intercept_
+    found = model.set_params(decision_function_shape="ovo").decision_function(X)
+    assert_allclose(found, scores, atol=1e-12)
+    for k, (i, j) in enumerate(combinations(range(4), 2)):
+        part, w = (y == i) | (y == j), model.coef_[[k]].toarray().ravel()
+        losses = np.maximum(1.0 - np.where(y[part] == i, 1.0, -1.0) * scores[part, k], 0.0)
+        assert 0.5 * w @ w + losses.sum() == pytest.approx(model.objective_[k], rel=1e-8)

@@ -112,7 +112,8 @@ void multiply_sparse(const Data& X, Array<const int64_t> columns, Array<const do
   expects_sizes(columns.size, "values", values);
   expects_places("columns", columns, X.d);
   uint64_t size = 1;
-  while (size < 2 * static_cast<uint64_t>(columns.size)) size *= 2;
+  // So large that nearly all places are empty: which branch is taken is foreseen then.
+  while (size < 16 * static_cast<uint64_t>(columns.size)) size *= 2;
   std::vector<int64_t> keys(size, -1);
   std::vector<double> held(size, 0.0);
   const auto place = [&](int64_t column) {
@@ -128,8 +129,10 @@ void multiply_sparse(const Data& X, Array<const int64_t> columns, Array<const do
   }
   for (int64_t i = 0; i < out.size; ++i) {
     double total = 0.0;
-    for (int64_t p = X.first(i); p < X.first(i + 1); ++p)
-      total += X.data[p] * held[place(static_cast<int64_t>(X.columns[p]))];
+    for (int64_t p = X.first(i); p < X.first(i + 1); ++p) {
+      const uint64_t at = place(static_cast<int64_t>(X.columns[p]));
+      if (keys[at] >= 0) total += X.data[p] * held[at];
+    }
     out[i] = total;
   }
 }
