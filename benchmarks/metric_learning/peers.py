@@ -2,8 +2,9 @@
 
 *Defaults.* What one gets without choosing anything: error of five nearest neighbours with the
 Euclidean distance and after ScreenedRTLM(), ScreenedRTLMCV(), NCA of scikit-learn and LMNN of
-metric-learn, on twelve tables, two splits each. In all jobs 25 % of the samples are for testing;
-the others are for training, also as neighbours, and features are standardised by them.
+metric-learn, on twelve tables, two splits each. On the 500 features of madelon ScreenedRTLMCV()
+takes more than ten minutes and is left out. In all jobs 25 % of the samples are for testing; the
+others are for training, also as neighbours, and features are standardised by them.
 *Classes.* ScreenedRTLM at its defaults, and with lambda chosen on 25 % of the training samples
 along a path of 30 values; its seconds include path, choice and last fit. *Verification.* 60 % of
 the classes are for training, as pairs, 50 % of them of one class. The area under the ROC curve is
@@ -37,6 +38,8 @@ DEFAULTS = {
     "satimage": None, "spambase": None, "dna": None, "usps": None, "letter": 6000,
     "madelon": None, "phishing": 4000,
 }  # fmt: skip
+# Features from which on ScreenedRTLMCV() takes more than ten minutes.
+WIDE = 300
 AT_DEFAULTS = {
     "NeighborhoodComponentsAnalysis": ("nca", {}), "metric-learn LMNN": ("metric-learn", {}),
 }  # fmt: skip
@@ -68,6 +71,8 @@ def defaults(bench: Bench) -> Iterator[Row]:
             "ScreenedRTLM()": lambda _, part: learned_by(ScreenedRTLM(), *part[:2]),
             "ScreenedRTLMCV()": lambda _, part: learned_by(ScreenedRTLMCV(), *part[:2]),
         }
+        if X.shape[1] > WIDE:
+            del ours["ScreenedRTLMCV()"]
         peers = {
             label: asker(bench, *peer, lambda part: {"X": part[0], "y": part[1]})
             for label, peer in AT_DEFAULTS.items()
