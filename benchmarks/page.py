@@ -87,16 +87,25 @@ def section(name: str, entry: dict, out: Path, page: Path) -> str:
     if name in FAMILIES:
         folder = page.parent / page.stem
         folder.mkdir(exist_ok=True)
-        drawn = dots(entry["tables"][0]["rows"], title.split(":")[0], folder, name)
+        rows = side_by_side(entry["tables"][0]["rows"])
+        drawn = dots(rows, title.split(":")[0], folder, name)
         said.append(f"![CPU seconds of skscreen and peers]({page.stem}/{drawn.name})")
         means = [f"- {line}." for line in entry["output"] if "in the geometric mean" in line]
         said.append("\n".join(means))
-        said.append(folded(joined(entry["tables"][0]["rows"])))
+        said.append(folded(joined(rows)))
     elif not figures:
         for t in entry["tables"]:
             head = [t["columns"], [":--"] * len(t["columns"])]
             said.append("\n".join(map(markdown, [*head, *t["rows"]])))
     return "\n\n".join(part.strip() for part in said + figures) + "\n\n"
+
+
+def side_by_side(rows: list[list[str]]) -> list[list[str]]:
+    """Put rows of the same work, on the same data, next to each other."""
+    places = {}
+    for row in rows:
+        places.setdefault(tuple(row[:4]), len(places))
+    return sorted(rows, key=lambda row: places[tuple(row[:4])])
 
 
 def folded(rows: list[list[str]]) -> str:

@@ -13,7 +13,7 @@ MARKERS = "sD^vPX"
 
 def read_seconds(cell: str) -> float | None:
     """Return the seconds of a cell, of "> 60" the limit; None where a fit failed."""
-    number = re.fullmatch(r"(?:> )?([\d,]*\.?\d+)", cell)
+    number = re.fullmatch(r"(?:> )?([\d,]*\.?\d+(?:e-\d+)?)", cell)
     return float(number[1].replace(",", "")) if number else None
 
 
@@ -21,13 +21,15 @@ def dots(rows: list[list[str]], title: str, out: Path, name: str) -> Path:
     """Draw the rows of a family, in the columns of `comparison.HEADER`; return the file.
 
     A hollow marker is the limit that ended a peer's fit. On the right stands how many times as long
-    as ours the fastest peer took.
+    as ours the fastest peer took, which is not ours with other options. What took no time, as it is
+    no fit, has no line.
     """
+    rows = [row for row in rows if read_seconds(row[3])]
     groups = [(key, list(some)) for key, some in groupby(rows, key=lambda row: tuple(row[:4]))]
     peers = list(dict.fromkeys(row[5] for row in rows))
     figure, ax = plt.subplots(figsize=(9.0, 0.24 * len(groups) + 1.5), layout="constrained")
     shown = set()
-    for at, ((_, _, _, ours), others) in enumerate(groups):
+    for at, ((_, _, name_of_ours, ours), others) in enumerate(groups):
         ours = read_seconds(ours)
         found = [(row[5], row[6], read_seconds(row[6])) for row in others]
         found = [peer for peer in found if peer[2]]
@@ -41,8 +43,10 @@ def dots(rows: list[list[str]], title: str, out: Path, name: str) -> Path:
             ax.scatter(value, at, s=26, marker=MARKERS[k % 6], facecolor=face,
                        edgecolor=COLOURS[1 + k % 5], label=label, zorder=2)  # fmt: skip
         ax.scatter(ours, at, s=36, color=COLOURS[0], label=None if at else "skscreen", zorder=3)
-        if found:
-            _, cell, fastest = min(found, key=lambda peer: peer[2])
+        function = name_of_ours.partition("(")[0]
+        rivals = [peer for peer in found if peer[0].partition("(")[0] != function]
+        if rivals:
+            _, cell, fastest = min(rivals, key=lambda peer: peer[2])
             text = f"{'> ' * cell.startswith('>')}{short_ratio(fastest / ours)}"
             ax.annotate(text, (1.01, at), xycoords=("axes fraction", "data"), va="center",
                         fontsize=8, color="0.2" if fastest >= ours else COLOURS[3])  # fmt: skip
