@@ -154,12 +154,15 @@ def _by_rows(samples: LinearSamples, dual: Dual, found: SampleSolution, tol: flo
 def _by_values(samples: KernelSamples, dual: Dual, found: SampleSolution, tol: float):
     """Certify a point known by kernel values: by some in extended precision where errors matter."""
     errors, beta, f = rounding(samples, dual, found), found.beta, found.scores.copy()
-    exact = errors.copy()
-    errors += samples.value_errors(found.alpha)
+    exact, errors = errors, errors + samples.value_errors(found.alpha)
     least = dual.view(beta, f).gap
     view, parts, _ = dual.largest_gap(beta, f, errors)
     given, allowed = found.certificate, tol * found.certificate.primal
     unsure = least <= allowed or view.gap > 2.0 * least
+    if unsure and given.gap <= allowed < view.gap:
+        # Small values have small errors.
+        errors = exact + samples.close_value_errors(found.alpha)
+        view, parts, _ = dual.largest_gap(beta, f, errors)
     if unsure and max(given.gap, view.gap) > allowed:
         # Bounds on errors of kernel values say too much: those scores without such errors.
         J = np.flatnonzero(parts > 0.0)

@@ -283,10 +283,25 @@ class Gram:
         if self.kernel.name != "rbf" or self._is_far:
             return self.computed_error * float(sizes @ roots) * roots
         # Exponents have the errors of |x_i|^2 and |x_j|^2: a long row is wrong for itself alone.
-        digits = EPS * (self.X.shape[1] + 4.0)
-        own = 2.0 * digits * self.kernel.gamma * self._squares
+        digits, own = self._exponent_errors()
         total = float(sizes.sum())
         return 4.0 * digits * total + own * total + float(sizes @ own)
+
+    def sum_errors_of_values(self, sizes: np.ndarray) -> np.ndarray:
+        """Return closer bounds, by two products: a value has no more than its share of errors."""
+        if self.kernel.name != "rbf" or self._is_far:
+            return self.sum_errors(sizes)
+        digits, own = self._exponent_errors()
+        used, everyone = np.flatnonzero(sizes), np.arange(self.n)
+        sums = self.dot(used, sizes[used], everyone, double=True)[0]
+        others = self.dot(used, (sizes * own)[used], everyone, double=True)[0]
+        # exp(-a) is wrong by at most exp(-a) times the error of a; with errors of these products.
+        return 1.01 * ((4.0 * digits + own) * sums + others)
+
+    def _exponent_errors(self) -> tuple[float, np.ndarray]:
+        """Return relative errors of distances, and those of exponents that are of each row."""
+        digits = EPS * (self.X.shape[1] + 4.0)
+        return digits, 2.0 * digits * self.kernel.gamma * self._squares
 
 
 class Places:
@@ -321,6 +336,11 @@ class Places:
         """Bound what errors of kernel values do to sums, see `Gram.sum_errors`."""
         sums = np.bincount(self._rows, sizes, minlength=self._gram.n)
         return self._gram.sum_errors(sums)[self._rows]
+
+    def sum_errors_of_values(self, sizes: np.ndarray) -> np.ndarray:
+        """Return closer bounds, see `Gram.sum_errors_of_values`."""
+        sums = np.bincount(self._rows, sizes, minlength=self._gram.n)
+        return self._gram.sum_errors_of_values(sums)[self._rows]
 
     def exact_dot(self, I: np.ndarray, c: np.ndarray, J: np.ndarray) -> np.ndarray:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, in extended precision."""
@@ -373,6 +393,10 @@ class KernelSamples:
     def value_errors(self, alpha: np.ndarray) -> np.ndarray:
         """Return bounds on what errors of kernel values do to scores, of |beta_i| = alpha_i."""
         return self.gram.sum_errors(alpha)
+
+    def close_value_errors(self, alpha: np.ndarray) -> np.ndarray:
+        """Return closer bounds, by two products with kernel values."""
+        return self.gram.sum_errors_of_values(alpha)
 
     def exact_scores(self, index: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return some of the scores sum_j beta_j (K_ij + B^2), in extended precision."""
