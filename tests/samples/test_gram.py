@@ -170,9 +170,18 @@ def test_errors_of_values_are_bounded(kernel, outlier):
     c, everyone = rng.normal(size=200), np.arange(200)
     apart = np.abs(gram.exact_dot(everyone, c.astype(np.longdouble), everyone) - gram.whole @ c)
     summed = 2.0 * np.finfo(float).eps * np.linalg.norm(c * np.sqrt(gram.diagonal))
-    assert np.all(apart <= gram.sum_errors(np.abs(c)) + summed * np.sqrt(gram.diagonal))
+    for bounds in Gram.sum_errors, Gram.sum_errors_of_values:
+        assert np.all(apart <= bounds(gram, np.abs(c)) + summed * np.sqrt(gram.diagonal))
     twice = Places.twice(gram).sum_errors(np.append(np.abs(c), 0.0 * c))
     np.testing.assert_allclose(twice, np.tile(gram.sum_errors(np.abs(c)), 2))
+
+
+def test_small_values_have_small_errors():
+    X = np.random.default_rng(0).normal(size=(200, 20)) * 10.0
+    gram = Gram(X, Kernel("rbf", gamma=1.0))
+    # Next to a unit matrix each sample is wrong for itself alone.
+    far, close = gram.sum_errors(np.ones(200)), gram.sum_errors_of_values(np.ones(200))
+    assert np.all(close < 0.02 * far)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 5, 16, 17])
