@@ -25,6 +25,7 @@ CHAINS = [X[start : start + 5] for start in range(0, 100, 5)]
 LABELS = [y[start : start + 5] + np.arange(5) % 2 for start in range(0, 100, 5)]
 ROWS = np.array([RNG.permutation(100)[:4] for _ in range(60)])
 LIKE = np.where(y[ROWS[:, 0]] == y[ROWS[:, 1]], 1, -1)
+TRIALS, ODD = np.array([RNG.permutation(12)[:3] for _ in range(400)]), np.arange(400) % 3
 TRIPLETS = np.array([RNG.permutation(8)[:3] for _ in range(200)])
 QUADRUPLETS = np.sort([RNG.permutation(9)[:4] for _ in range(300)], axis=1)
 NOISE = np.square(QUADRUPLETS) @ [1, -1, -1, 1] + RNG.normal(size=300) > 0
@@ -32,6 +33,8 @@ NOISE = np.square(QUADRUPLETS) @ [1, -1, -1, 1] + RNG.normal(size=300) > 0
 # What each estimator is fitted to.
 DATA = {
     "ChainCRF": (CHAINS, LABELS),
+    "ConceptEmbedding": (TRIALS, ODD),
+    "ConceptEmbeddingCV": (TRIALS, ODD),
     "DifferenceScaling": (QUADRUPLETS, NOISE),
     "KernelChainClassifier": (CHAINS, LABELS),
     "MaxMarginChain": (CHAINS, LABELS),
@@ -42,6 +45,9 @@ DATA = {
     "RTLMTripletsClassifier": (X[ROWS[:, :3]],),
     "ScreenedLinearSVC": (X, y == 1),
     "ScreenedLinearSVR": (X, CURVE),
+    "ScreenedNuSVC": (X, y == 1),
+    "ScreenedNuSVR": (X, CURVE),
+    "ScreenedOneClassSVM": (X,),
     "ScreenedRTLM": (X, y),
     "ScreenedRTLMCV": (X, y),
     "ScreenedSVC": (X, y == 1),

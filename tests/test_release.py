@@ -1,8 +1,12 @@
 """What a release writes in several places agrees."""
 
+import inspect
 import re
+import runpy
 import tomllib
 from pathlib import Path
+
+from sklearn.base import BaseEstimator
 
 import skscreen
 
@@ -27,3 +31,10 @@ def test_the_recipe_needs_what_the_package_needs():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     needed = project["project"]["dependencies"] + project["build-system"]["requires"]
     assert {*needed, "python" + project["project"]["requires-python"]} <= recipe
+
+
+def test_wheels_are_tried_with_every_estimator():
+    public = [getattr(skscreen, name) for name in skscreen.__all__]
+    kinds = [each for each in public if inspect.isclass(each) and issubclass(each, BaseEstimator)]
+    data = runpy.run_path(str(ROOT / ".ci" / "smoke.py"))["DATA"]
+    assert {kind.__name__ for kind in kinds} == set(data)
