@@ -51,7 +51,10 @@ def dots(rows: list[list[str]], title: str, out: Path, name: str) -> Path:
             ax.annotate(text, (1.01, at), xycoords=("axes fraction", "data"), va="center",
                         fontsize=8, color="0.2" if fastest >= ours else COLOURS[3])  # fmt: skip
     ax.set(xscale="log", ylim=(len(groups) - 0.4, -0.6), xlabel="CPU seconds of one thread")
-    ax.set_yticks(range(len(groups)), [label_of(*key[:3]) for key, _ in groups])
+    named = [key[:3] for key, _ in groups]
+    works = [key[:2] for key in named]
+    labels = [label_of(*key, works.count(key[:2]) == 1) for key in named]
+    ax.set_yticks(range(len(groups)), labels)
     ax.tick_params(axis="y", labelsize=8, length=0)
     ax.set_title(title, loc="left", fontweight="bold", fontsize=11)
     tidy(ax, grid=False)
@@ -62,9 +65,9 @@ def dots(rows: list[list[str]], title: str, out: Path, name: str) -> Path:
     return out / f"{name}.png"
 
 
-def label_of(work: str, data: str, ours: str) -> str:
-    """Name a line; of ours, what stands behind a comma tells variants apart."""
-    variant = ours.partition(", ")[2]
+def label_of(work: str, data: str, ours: str, is_alone: bool) -> str:
+    """Name a line; where one is not alone with its work and data, also by what is ours."""
+    variant = ours.partition(", ")[2] or ("" if is_alone else ours)
     return f"{work}, {variant}: {data}" if variant else f"{work}: {data}"
 
 
