@@ -31,8 +31,8 @@ def table_of(bench: Bench, name: str, n: int | None):
 def beside(bench: Bench, work: str, name: str, X, y, model, kinds: list[str]) -> Iterator[Row]:
     """Yield a fit beside those of scikit-learn, and of scikit-learn-intelex where it has one."""
     job = {"nu": model.nu, "gamma": 1.0 / (X.shape[1] * X.var()), "tol": 1e-3}
-    job |= {"C": getattr(model, "C", 1.0), "repeats": 1, "limit": bench.limit}
-    side = fitted(type(model).__name__, model, X, y)
+    job |= {"C": getattr(model, "C", 1.0), "repeats": bench.repeats, "limit": bench.limit}
+    side = fitted(type(model).__name__, model, X, y, bench.repeats)
     for kind in kinds:
         peer = bench.there(PEER) if kind.startswith("intelex") else bench.here(PEER)
         if peer:
