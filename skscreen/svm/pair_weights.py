@@ -47,16 +47,17 @@ def need_weights(
 
     They have fewer entries than the support vectors, or these have not the digits of the weights.
     """
-    signed = np.zeros((len(solutions), X.shape[0]))
-    for k, solution in enumerate(solutions):
-        signed[k, division.rows(k)] = solution.beta
-    used = signed.any(axis=0)
-    if np.count_nonzero(w) <= X[used].nnz:
+    parts = [division.rows(k)[found.beta != 0.0] for k, found in enumerate(solutions)]
+    if np.count_nonzero(w) <= X[np.unique(np.concatenate(parts))].nnz:
         return True
-    apart = np.linalg.norm(signed @ X - w, axis=1)
-    errors = apart + EPS * (np.abs(signed) @ np.sqrt(square_norms(X)))
-    primals = np.array([solution.certificate.primal for solution in solutions])
-    b = np.array([solution.b for solution in solutions])
+    errors, lengths = np.empty(len(solutions)), np.sqrt(square_norms(X))
+    # One at a time: weights of all pairs take much memory where features are many.
+    for k, (found, part) in enumerate(zip(solutions, parts, strict=True)):
+        beta = found.beta[found.beta != 0.0]
+        apart = np.linalg.norm(X[part].T @ beta - w[k])
+        errors[k] = apart + EPS * float(np.abs(beta) @ lengths[part])
+    primals = np.array([found.certificate.primal for found in solutions])
+    b = np.array([found.b for found in solutions])
     return not _has_digits(solutions[0].C, primals, division, X, errors, b).all()
 
 

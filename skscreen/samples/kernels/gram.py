@@ -292,11 +292,13 @@ class Gram:
         if self.kernel.name != "rbf" or self._is_far:
             return self.sum_errors(sizes)
         digits, own = self._exponent_errors()
+        if own.max() > 0.005:
+            return self.sum_errors(sizes)
         used, everyone = np.flatnonzero(sizes), np.arange(self.n)
         sums = self.dot(used, sizes[used], everyone, double=True)[0]
         others = self.dot(used, (sizes * own)[used], everyone, double=True)[0]
-        # exp(-a) is wrong by at most exp(-a) times the error of a; with errors of these products.
-        return 1.01 * ((4.0 * digits + own) * sums + others)
+        # exp(-a) is wrong by at most e exp(e) times the value, e <= .01 that of a.
+        return 1.02 * ((4.0 * digits + own) * sums + others)
 
     def _exponent_errors(self) -> tuple[float, np.ndarray]:
         """Return relative errors of distances, and those of exponents that are of each row."""

@@ -91,7 +91,7 @@ class ClassPairs:
     def solve_together(self, C: float, tol: float, held: np.ndarray | None = None) -> PairSolutions:
         """Solve the problems of all pairs, from nothing, without the samples that are held out.
 
-        Some gaps may be too large.
+        Gaps above `tol` are the caller's.
         """
         limit = self._max_iter or STEPS_A_SAMPLE
         labels: Any = self._division.labels
@@ -101,7 +101,7 @@ class ClassPairs:
         return PairSolutions(C, *self.blocks.solve_together(caps, tol, limit))
 
     def solve_without(self, held: np.ndarray, C: float, tol: float) -> PairSolutions:
-        """Solve all problems, from nothing, without some samples; some gaps may be too large."""
+        """Solve all problems, from nothing, without some samples; gaps above `tol` are left."""
         if isinstance(self._division, OneVsOne):
             return self.solve_together(C, tol, held)
         rows, signs = self._division.rows(0), self._division.signs(0)
