@@ -292,11 +292,13 @@ static void run_few_samples() {
       values, view(samples), dual, false, {1e-13, 1.0, 100000}, view(beta), view(f), view(errors));
   show("svm.solve_few", found.primal);
   std::vector<double> w(D), alpha(N), said(3);
-  svm::solve_squared_hinges(view(X, D), view(norms), view(ones), view(caps), view(signs, N), 1e-12,
-                            view(w, D), view(alpha, N), view(said, 3));
+  svm::solve_narrow<svm::SquaredHinges>(view(X, D), view(norms), view(ones), view(caps),
+                                        view(signs, N), 1e-12, view(w, D), view(alpha, N),
+                                        view(said, 3));
   show("svm.solve_squared_hinges", said[0]);
-  svm::solve_hinges(view(X, D), view(norms), view(ones), view(caps), view(signs, N), 1e-12,
-                    view(w, D), view(alpha, N), view(said, 3));
+  svm::solve_narrow<svm::NarrowHinges>(view(X, D), view(norms), view(ones), view(caps),
+                                       view(signs, N), 1e-12, view(w, D), view(alpha, N),
+                                       view(said, 3));
   show("svm.solve_hinges", said[0]);
 }
 

@@ -10,8 +10,8 @@ using namespace skscreen::svm;
 namespace skscreen::svm {
 
 void bind_narrow(nb::module_& m) {
-  m.def("solve_hinges", &solve_hinges, ReleaseGIL());
-  m.def("solve_squared_hinges", &solve_squared_hinges, ReleaseGIL());
+  m.def("solve_hinges", &solve_narrow<NarrowHinges>, ReleaseGIL());
+  m.def("solve_squared_hinges", &solve_narrow<SquaredHinges>, ReleaseGIL());
 }
 
 }  // namespace skscreen::svm

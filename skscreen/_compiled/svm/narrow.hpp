@@ -120,12 +120,21 @@ inline double apart(const NarrowSystem& system, const double* beta, Array<const 
   return 0.5 * total * total;
 }
 
-// Solve the problems of several rows of signs, one after the other: rows of `w` and `duals` become
-// weights and dual variables, those of `found` primal value, gap and steps.
+// Solve the problems of several rows of signs (k, N), N = n or 2 n of samples that stand twice, one
+// after the other: rows of `w` (k, d) and `duals` (k, N) become weights and dual variables, those
+// of `found` primal value, gap and steps.
 template <class Solver>
-void solve_each(Solver& solver, Matrix<const double> signs, double tol, Matrix<double> w,
-                Matrix<double> duals, Matrix<double> found) {
+void solve_narrow(Matrix<const double> X, Array<const double> norms, Array<const double> thresholds,
+                  Array<const double> caps, Matrix<const double> signs, double tol,
+                  Matrix<double> w, Matrix<double> duals, Matrix<double> found) {
+  const int64_t N = thresholds.size;
+  expects(X.rows > 0 && (N == X.rows || N == 2 * X.rows), "thresholds must have n or 2 n entries");
+  expects_sizes(X.rows, "norms", norms);
+  expects_sizes(N, "caps", caps);
+  expects_shape(signs.rows, N, "signs", signs, "duals", duals);
+  expects_shape(signs.rows, X.columns, "w", w);
   expects_shape(signs.rows, 3, "found", found);
+  Solver solver(X, norms, thresholds, caps);
   for (int64_t k = 0; k < signs.rows; ++k) {
     const auto [primal, gap, steps] =
         solver.solve(signs.row(k).data, tol, w.row(k).data, duals.row(k).data);
@@ -275,21 +284,5 @@ class SquaredHinges {
     return found.gap;
   }
 };
-
-// Solve the problems of squared hinges of several rows of signs (k, N), N = n or 2 n of samples
-// that stand twice, see `solve_each`: `w` (k, d) and `beta` (k, N), signed dual variables.
-inline void solve_squared_hinges(Matrix<const double> X, Array<const double> norms,
-                                 Array<const double> thresholds, Array<const double> caps,
-                                 Matrix<const double> y, double tol, Matrix<double> w,
-                                 Matrix<double> beta, Matrix<double> found) {
-  const int64_t N = thresholds.size;
-  expects(X.rows > 0 && (N == X.rows || N == 2 * X.rows), "thresholds must have n or 2 n entries");
-  expects_sizes(X.rows, "norms", norms);
-  expects_sizes(N, "caps", caps);
-  expects_shape(y.rows, N, "y", y, "beta", beta);
-  expects_shape(y.rows, X.columns, "w", w);
-  SquaredHinges solver(X, norms, thresholds, caps);
-  solve_each(solver, y, tol, w, beta, found);
-}
 
 }  // namespace skscreen::svm

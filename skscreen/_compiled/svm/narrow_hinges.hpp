@@ -180,20 +180,4 @@ class NarrowHinges {
   }
 };
 
-// Solve the problems of several rows of signs (k, N), N = n or 2 n of samples that stand twice, see
-// `solve_each`: `w` (k, d) and `alpha` (k, N).
-inline void solve_hinges(Matrix<const double> X, Array<const double> norms,
-                         Array<const double> thresholds, Array<const double> caps,
-                         Matrix<const double> signs, double tol, Matrix<double> w,
-                         Matrix<double> alpha, Matrix<double> found) {
-  const int64_t N = thresholds.size;
-  expects(X.rows > 0 && (N == X.rows || N == 2 * X.rows), "thresholds must have n or 2 n entries");
-  expects_sizes(X.rows, "norms", norms);
-  expects_sizes(N, "caps", caps);
-  expects_shape(signs.rows, N, "signs", signs, "alpha", alpha);
-  expects_shape(signs.rows, X.columns, "w", w);
-  NarrowHinges solver(X, norms, thresholds, caps);
-  solve_each(solver, signs, tol, w, alpha, found);
-}
-
 }  // namespace skscreen::svm

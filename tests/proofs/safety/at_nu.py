@@ -117,6 +117,22 @@ def held(fit: str, model, y, weights, nu: float):
     return both, np.array([b + model.epsilon_, b - model.epsilon_])
 
 
+def misjudged(found, fit: str, best: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[str]:
+    """Return which decisions are not those of an optimum."""
+    # Where Clarabel's numbers are at a bound, and where not.
+    size, wrong = high - low, []
+    inside = (best - low > 1e-4 * size) & (high - best > 1e-4 * size)
+    share = np.abs(best) / size
+    if fit == "regression":
+        inside, share = inside.reshape(2, -1).any(axis=0), share.reshape(2, -1).max(axis=0)
+    codes = found.codes_
+    if (inside & (codes != 0)).any() or (share[codes == 1] > 1e-4).any():
+        wrong.append("decisions are not those of the optimum")
+    if (share[codes == 2] < 1.0 - 1e-4).any():
+        wrong.append("bounds are not those of the optimum")
+    return wrong
+
+
 def one(seed: int) -> tuple[str, list[str]]:
     """Draw, fit and judge a problem; return what is wrong."""
     fit, X, y, weights, nu, options, tol, rng = drawn(seed)
@@ -167,17 +183,7 @@ def one(seed: int) -> tuple[str, list[str]]:
             best = optimum(K, target, low, high, groups, totals)
             if not is_optimal(wide, target, low, high, groups, totals, best):
                 continue
-            # Where Clarabel's numbers are at a bound, and where not.
-            size = high - low
-            inside = (best - low > 1e-4 * size) & (high - best > 1e-4 * size)
-            share = np.abs(best) / size
-            if fit == "regression":
-                inside, share = inside.reshape(2, -1).any(axis=0), share.reshape(2, -1).max(axis=0)
-            codes = found.codes_
-            if (inside & (codes != 0)).any() or (share[codes == 1] > 1e-4).any():
-                wrong.append(f"decisions at nu={other:g} are not those of the optimum")
-            if (share[codes == 2] < 1.0 - 1e-4).any():
-                wrong.append(f"bounds at nu={other:g} are not those of the optimum")
+            wrong += [f"at nu={other:g} {each}" for each in misjudged(found, fit, best, low, high)]
     return fit, [
         f"seed {seed}, {fit}, n={len(X)}, {options}, tol={tol:g}: {each}" for each in wrong
     ]
