@@ -21,9 +21,6 @@ class SampleLosses:
     thresholds: np.ndarray  # margins t_i from which on there is no loss; 1 in classification
     caps: np.ndarray  # largest dual variables: C_i of a hinge
     shifts: np.ndarray  # 0 of a hinge, C_i (t_i - m_i)_+; else the loss has a quadratic piece
-    # In regression: what rounding took from thresholds, and what users' intercepts are larger by.
-    lost: np.ndarray | None = None
-    origin: float = 0.0
 
     @cached_property
     def sizes(self) -> np.ndarray:

@@ -59,6 +59,11 @@ class BothSides:
         # A free intercept absorbs any shift of the targets, and a large one would cost digits.
         self.shift = float(np.median(targets.values)) if free else 0.0
         self._values, self.everyone = targets.values - self.shift, np.arange(targets.rows.size)
+        # A residual is too large on one side or the other: z_i = x_i has the threshold y_i -
+        # epsilon, and z_{n+i} = -x_i has -y_i - epsilon. No target is beyond LARGEST: without a
+        # loss at w = 0 the tube need not be wider.
+        self._tube = min(epsilon, LARGEST)
+        self._thresholds = np.concatenate([self._values, -self._values]) - self._tube
         self.n_variables = 2 * self.everyone.size
 
     @property
@@ -76,16 +81,15 @@ class BothSides:
 
     def losses(self, problem: int, loss: str) -> SampleLosses:
         """Return the losses at C = 1 of both sides, (2 n,)."""
-        # A residual is too large on one side or the other: z_i = x_i has the threshold y_i -
-        # epsilon, and z_{n+i} = -x_i has -y_i - epsilon. No target is beyond LARGEST: without a
-        # loss at w = 0 the tube need not be wider.
-        values, epsilon = self._values, min(self.epsilon, LARGEST)
-        losses = LOSSES[loss](np.tile(self.labels.repetitions, 2))
-        thresholds = np.concatenate([values - epsilon, -values - epsilon])
+        weights = self.labels.repetitions
+        losses = LOSSES[loss](np.concatenate([weights, weights]))
+        return replace(losses, thresholds=self._thresholds)
+
+    def lost(self) -> np.ndarray:
+        """Return what rounding took from thresholds, (2 n,)."""
         exact = self.labels.values.astype(np.longdouble) - self.shift
-        exact = np.concatenate([exact - epsilon, -exact - epsilon])
-        lost = (exact - thresholds).astype(np.float64)
-        return replace(losses, thresholds=thresholds, lost=lost, origin=self.shift)
+        exact = np.concatenate([exact - self._tube, -exact - self._tube])
+        return (exact - self._thresholds).astype(np.float64)
 
     def dual_coefs(self, betas: Sequence[np.ndarray]) -> np.ndarray:
         """Return the sums of the dual variables of both sides, as a row."""

@@ -49,7 +49,7 @@ def with_weights(
 def with_given_targets(division: Any, problem: int, found: Solution) -> Solution:
     """Return a regression, converged only if rounding errors of targets do not count."""
     losses = division.losses_of_hinge(problem)
-    size = float(np.abs(losses.lost).max()) + EPS * (abs(division.shift) + abs(found.b))
+    size = float(np.abs(division.lost()).max()) + EPS * (abs(division.shift) + abs(found.b))
     lost = 2.0 * found.C * float(losses.caps.sum()) * size
     converged = found.converged and lost <= _LOST * found.certificate.primal
     return replace(found, b=found.b + division.shift, converged=converged)

@@ -9,7 +9,6 @@ import numpy as np
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import KernelSamples
-from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.dual import Dual, View
 from skscreen.svm.solvers.solution import SampleSolution
@@ -22,11 +21,6 @@ class GivenTargets(NamedTuple):
 
     lost: np.ndarray
     origin: float
-
-    @classmethod
-    def of(cls, losses: SampleLosses, dual: Dual) -> "GivenTargets | None":
-        """Return them for the losses of a problem; None in classification."""
-        return None if losses.lost is None else cls(dual.signs * losses.lost, losses.origin)
 
 
 @dataclass

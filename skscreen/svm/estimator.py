@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.certificate import steps_table
@@ -258,9 +258,9 @@ def learn(
     """Solve all problems of a model for one C, from dual variables `starts`; set what it learns."""
     is_joint, solutions = problem.road.solver in JOINT, list[Solution]()
     n_problems = 1 if is_joint else problem.division.n_problems
-    n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
+    n_threads = min(effective_n_jobs(model.n_jobs), n_problems) if n_problems > 1 else 1
     blas_threads = blas_threads_for(problem.width, n_threads)
-    kind = "class" if is_classifier(model) and not is_joint else "fit"
+    kind = "fit" if is_joint or isinstance(model, RegressorMixin) else "class"
     say(model.verbose, problem.road)
     is_followed = model.verbose or hasattr(model, "_skl_callbacks")
     if starts is None and (not is_followed or problem.road.solver == "LIBSVM"):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
@@ -84,8 +84,7 @@ class SVMProblem:
     ):
         self.data, self.X, self.kernel = data, data.X, data.kernel
         # `Division` or `BothSides`: which one the loss tells.
-        self.division: Any = data.division
-        self.labels: Any = data.division.labels
+        self.division, self.labels = data.division, data.labels
         self.taking_part = taken(self.X, self.labels.rows, self.kernel, fit.penalty == "l2")
         self._settings, self._shared = settings, shared
         self._content: str | None = None
@@ -96,8 +95,8 @@ class SVMProblem:
         members = data.division.members if fit.one_vs_one else ()
         everyone = SampleSet(self.taking_part, self.kernel, settings, fit, members=members)
         self.road, self._everyone = everyone.road, everyone
-        data.division.check(data.X.shape[1] if self.road.values in BY_FEATURES else 0)
-        self._fit = replace(fit, stored=self.road.stores)
+        self.division.check(data.X.shape[1] if self.road.values in BY_FEATURES else 0)
+        self._fit = fit if fit.stored == self.road.stores else replace(fit, stored=False)
         self._stored: StoredFit | None = None
         if settings.store is not None and self.road.stores:
             self._stored = self._stored_fit(settings.store, settings)
@@ -173,7 +172,7 @@ class SVMProblem:
         for together in [every] if self._fit.same_weights else [[k] for k in every]:
             check_bounds(C, division.weights(together[0]))
             losses = division.losses(together[0], settings.loss)
-            signs = np.stack([division.signs(k) for k in together])
+            signs = np.array([division.signs(k) for k in together])
             out += solve_narrow(self.taking_part, settings.bias, losses, signs, C, tol)
         return out
 
@@ -244,9 +243,10 @@ class SVMProblem:
 
     def _dual(self, problem: int, loss: str) -> tuple[Dual, GivenTargets | None]:
         """Return a problem at C = 1, and targets of a regression as users have them."""
-        losses = self.division.losses(problem, loss)
-        dual = Dual.of(losses, self.division.signs(problem), self._settings.free)
-        return dual, GivenTargets.of(losses, dual)
+        division, signs = self.division, self.division.signs(problem)
+        dual = Dual.of(division.losses(problem, loss), signs, self._settings.free)
+        given = self._fit.regression
+        return dual, GivenTargets(signs * division.lost(), division.shift) if given else None
 
     def finish(self, problem: int, solution: SampleSolution) -> Solution:
         """Return a solution with weights of features and intercept, and without scores."""
@@ -405,7 +405,7 @@ def divided_as(
     epsilon: float | None = None,
 ) -> Division | BothSides:  # fmt: skip
     """Return the problems that labels make for an estimator, or the one of targets; see `build`."""
-    if is_regressor(model):
+    if isinstance(model, RegressorMixin):
         epsilon = float(model.epsilon if epsilon is None else epsilon)
         return BothSides(read_targets(y, sample_weight), epsilon, has_free_intercept(model))
     labels = read_labels(y, sample_weight, model.class_weight)
@@ -424,7 +424,7 @@ def validated(
     require_y(model, y)
     refuse_masked(X, "X")
     X = as_given(X) if function else check_samples(X, model=model, reset=reset, **accepted(model))
-    y = check_targets(y) if is_regressor(model) else check_labels(y)
+    y = check_targets(y) if isinstance(model, RegressorMixin) else check_labels(y)
     check_consistent_length(X, y)
     if function and is_table(X) and (reset or hasattr(model, "n_features_in_")):
         validate_data(model, X, reset=reset, skip_check_array=True)

@@ -26,7 +26,7 @@
 #include "svm/l1.hpp"
 #include "svm/linear.hpp"
 #include "svm/narrow.hpp"
-#include "svm/narrow_hinges.hpp"
+#include "svm/narrow_tubes.hpp"
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
 #include "svm/screening.hpp"
@@ -292,14 +292,13 @@ static void run_few_samples() {
       values, view(samples), dual, false, {1e-13, 1.0, 100000}, view(beta), view(f), view(errors));
   show("svm.solve_few", found.primal);
   std::vector<double> w(D), alpha(N), said(3);
-  svm::solve_narrow<svm::SquaredHinges>(view(X, D), view(norms), view(ones), view(caps),
-                                        view(signs, N), 1e-12, view(w, D), view(alpha, N),
-                                        view(said, 3));
+  svm::solve_squared_hinges(view(X, D), view(norms), view(ones), view(caps), view(signs, N), 1e-12,
+                            view(w, D), view(alpha, N), view(said, 3));
   show("svm.solve_squared_hinges", said[0]);
-  svm::solve_narrow<svm::NarrowHinges>(view(X, D), view(norms), view(ones), view(caps),
-                                       view(signs, N), 1e-12, view(w, D), view(alpha, N),
-                                       view(said, 3));
-  show("svm.solve_hinges", said[0]);
+  auto thresholds = many(2 * N);
+  std::vector<double> both(2 * N);
+  svm::solve_tube(view(X, N), view(thresholds), view(caps), 1e-12, view(w), view(both), view(said));
+  show("svm.solve_tube", said[0]);
 }
 
 static void run_screening() {

@@ -38,6 +38,23 @@ def test_solutions_of_linear_svr(loss, options):
     assert_allclose(model.coef_, same.coef_[0], atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(5, 1), (700, 17), (1300, 2)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_narrow_rows_have_the_optimum_of_sparse_ones(shape, epsilon):
+    """One compiled call for the former, coordinate descent and Newton's method for the latter."""
+    random = np.random.default_rng(0)
+    rows, weights = random.normal(size=shape), random.choice([0.3, 2.0], shape[0])
+    targets = rows.sum(axis=1) + random.laplace(size=shape[0])
+    model = ScreenedLinearSVR(C=2.0, epsilon=epsilon, tol=1e-9).fit(rows, targets, weights)
+    peer = ScreenedLinearSVR(C=2.0, epsilon=epsilon, tol=1e-9, solver="second-order")
+    peer.fit(sparse.csr_array(rows), targets, weights)
+    w, b = model.coef_, model.intercept_[0]
+    losses = np.maximum(np.abs(targets - rows @ w - b) - epsilon, 0.0)
+    assert_allclose(model.objective_, 0.5 * (w @ w + b * b) + 2.0 * weights @ losses, rtol=1e-12)
+    assert_allclose(model.objective_, peer.objective_, rtol=1e-8)
+    assert model.dual_gap_ <= 1e-9
+
+
 def test_parameters_are_those_of_linear_svr():
     theirs, ours = LinearSVR().get_params(), ScreenedLinearSVR().get_params()
     assert set(theirs) <= set(ours)

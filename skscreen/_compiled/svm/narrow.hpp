@@ -20,45 +20,18 @@ struct NarrowFound {
   int64_t steps;
 };
 
-// A system of the size of the weights: I + sum_i weight_i x_i x_i', its factor, and products.
+// A system of the size of the weights: I and sums of outer products, its factor.
 class NarrowSystem {
  public:
-  explicit NarrowSystem(Matrix<const double> X) : X(X), d(X.columns), H_(d * d), L_(d * d) {
-    clear();
-  }
+  explicit NarrowSystem(int64_t d) : d(d), H_(d * d), L_(d * d) { clear(); }
 
   void clear() {
     std::fill(H_.begin(), H_.end(), 0.0);
     for (int64_t k = 0; k < d; ++k) H_[k * d + k] = 1.0;
   }
 
-  // Add weight x x' to the lower triangle.
-  void add(int64_t row, double weight) {
-    const double* x = X.row(row).data;
-    for (int64_t k = 0; k < d; ++k) {
-      const double c = weight * x[k];
-      double* into = &H_[k * d];
-      for_all(k + 1, [=](int64_t j) { into[j] += c * x[j]; });
-    }
-  }
-
-  // Add sum_i weights_i x_i x_i' to the lower triangle, four rows at a time.
-  void add_all(const double* weights) {
-    int64_t i = 0;
-    for (; i + 4 <= X.rows; i += 4) {
-      const double *a = X.row(i).data, *b = a + d, *p = b + d, *q = p + d;
-      const double* of = weights + i;
-      for (int64_t k = 0; k < d; ++k) {
-        const double first = of[0] * a[k], second = of[1] * b[k], third = of[2] * p[k],
-                     fourth = of[3] * q[k];
-        double* into = &H_[k * d];
-        for_all(k + 1, [=](int64_t j) {
-          into[j] += (first * a[j] + second * b[j]) + (third * p[j] + fourth * q[j]);
-        });
-      }
-    }
-    for (; i < X.rows; ++i) add(i, weights[i]);
-  }
+  // A row, of which what is up to the diagonal counts.
+  double* row(int64_t k) { return &H_[k * d]; }
 
   // Write the Cholesky factor; return whether there is one.
   bool factor() {
@@ -84,64 +57,25 @@ class NarrowSystem {
     }
   }
 
-  double score(int64_t row, const double* w) const { return inner(X.row(row).data, w, d); }
-
-  // Write sum_i beta_i x_i.
-  void combine(const double* beta, double* out) const {
-    std::fill_n(out, d, 0.0);
-    for (int64_t i = 0; i < X.rows; ++i) {
-      const double c = beta[i];
-      const double* x = X.row(i).data;
-      if (c != 0.0) for_all(d, [=](int64_t j) { out[j] += c * x[j]; });
-    }
-  }
-
   static double inner(const double* a, const double* b, int64_t n) {
     return sum_of(n, [=](int64_t k) { return a[k] * b[k]; });
   }
 
-  const Matrix<const double> X;
   const int64_t d;
 
  private:
   std::vector<double> H_, L_;
 };
 
-// Half the squared distance of w from sum_i beta_i x_i, with its rounding errors.
-inline double apart(const NarrowSystem& system, const double* beta, Array<const double> norms,
-                    const double* w) {
-  const int64_t n = system.X.rows, d = system.d;
-  std::vector<double> u(d);
-  system.combine(beta, u.data());
-  double square = 0.0, size = 0.0;
+// Half the squared distance of w from u (d,), the sum_i beta_i x_i of n rows of lengths `norms`,
+// with its rounding errors.
+inline double apart(const double* u, const double* beta, const double* norms, const double* w,
+                    int64_t n, int64_t d) {
+  double square = 0.0;
   for (int64_t k = 0; k < d; ++k) square += (w[k] - u[k]) * (w[k] - u[k]);
-  for (int64_t i = 0; i < n; ++i) size += std::abs(beta[i]) * norms[i];
+  const double size = sum_of(n, [=](int64_t i) { return std::abs(beta[i]) * norms[i]; });
   const double total = std::sqrt(square) + EPS * (0.5 * static_cast<double>(n) + 4.0) * size;
   return 0.5 * total * total;
-}
-
-// Solve the problems of several rows of signs (k, N), N = n or 2 n of samples that stand twice, one
-// after the other: rows of `w` (k, d) and `duals` (k, N) become weights and dual variables, those
-// of `found` primal value, gap and steps.
-template <class Solver>
-void solve_narrow(Matrix<const double> X, Array<const double> norms, Array<const double> thresholds,
-                  Array<const double> caps, Matrix<const double> signs, double tol,
-                  Matrix<double> w, Matrix<double> duals, Matrix<double> found) {
-  const int64_t N = thresholds.size;
-  expects(X.rows > 0 && (N == X.rows || N == 2 * X.rows), "thresholds must have n or 2 n entries");
-  expects_sizes(X.rows, "norms", norms);
-  expects_sizes(N, "caps", caps);
-  expects_shape(signs.rows, N, "signs", signs, "duals", duals);
-  expects_shape(signs.rows, X.columns, "w", w);
-  expects_shape(signs.rows, 3, "found", found);
-  Solver solver(X, norms, thresholds, caps);
-  for (int64_t k = 0; k < signs.rows; ++k) {
-    const auto [primal, gap, steps] =
-        solver.solve(signs.row(k).data, tol, w.row(k).data, duals.row(k).data);
-    found(k, 0) = primal;
-    found(k, 1) = gap;
-    found(k, 2) = static_cast<double>(steps);
-  }
 }
 
 // Newton's method for losses C_k max(0, t_k - y_k <x_k, w>)^2, from w = 0 (Keerthi, DeCoste 2005);
@@ -153,8 +87,8 @@ class SquaredHinges {
  public:
   SquaredHinges(Matrix<const double> X, Array<const double> norms, Array<const double> thresholds,
                 Array<const double> caps)
-      : system(X), norms(norms), t(thresholds), C(caps), n(X.rows), N(thresholds.size),
-        d(X.columns), short_(N), moves_(N), in_(N), step_(d), sums_(n) {}
+      : X(X), system(X.columns), norms(norms), t(thresholds), C(caps), n(X.rows),
+        N(thresholds.size), d(X.columns), short_(N), moves_(N), in_(N), step_(d), sums_(n), u_(d) {}
 
   // `y` are signs (N,); w (d,) and beta (N,), signed dual variables, become those of the solution.
   NarrowFound solve(const double* y, double tol, double* w, double* beta) {
@@ -191,18 +125,41 @@ class SquaredHinges {
   // pieces once the tolerance is met.
   static constexpr int64_t MOST = 50, FRESH = 12, ALONG = 60, MORE = 3;
 
+  Matrix<const double> X;
   NarrowSystem system;
   Array<const double> norms, t, C;
   int64_t n, N, d;
   // What margins lack, how they change along a step, and which samples are in the system.
   std::vector<double> short_, moves_;
   std::vector<uint8_t> in_;
-  std::vector<double> step_, sums_;
+  std::vector<double> step_, sums_, u_;
 
   int64_t row(int64_t k) const { return k < n ? k : k - n; }
 
+  double score_of(int64_t row, const double* w) const {
+    return NarrowSystem::inner(X.row(row).data, w, d);
+  }
+
   // Write sum_k beta_k x_k.
-  void combine(const double* beta, double* out) { system.combine(folded(beta), out); }
+  void combine(const double* beta, double* out) {
+    const double* sums = folded(beta);
+    std::fill_n(out, d, 0.0);
+    for (int64_t i = 0; i < n; ++i) {
+      const double c = sums[i];
+      const double* x = X.row(i).data;
+      if (c != 0.0) for_all(d, [=](int64_t j) { out[j] += c * x[j]; });
+    }
+  }
+
+  // Add weight x x' to the system.
+  void add(int64_t row, double weight) {
+    const double* x = X.row(row).data;
+    for (int64_t k = 0; k < d; ++k) {
+      const double c = weight * x[k];
+      double* into = system.row(k);
+      for_all(k + 1, [=](int64_t j) { into[j] += c * x[j]; });
+    }
+  }
 
   // The sums of dual variables of a row.
   const double* folded(const double* beta) {
@@ -216,7 +173,7 @@ class SquaredHinges {
     for (int64_t k = 0; k < N; ++k) {
       const bool has_loss = short_[k] > 0.0;
       if (has_loss == (bool)in_[k]) continue;
-      system.add(row(k), has_loss ? 2.0 * C[k] : -2.0 * C[k]);
+      add(row(k), has_loss ? 2.0 * C[k] : -2.0 * C[k]);
       in_[k] = has_loss;
     }
   }
@@ -243,7 +200,7 @@ class SquaredHinges {
     const double linear = NarrowSystem::inner(w, step_.data(), d);
     const double square = NarrowSystem::inner(step_.data(), step_.data(), d);
     for (int64_t i = 0; i < n; ++i) {
-      const double score = system.score(i, step_.data());
+      const double score = score_of(i, step_.data());
       for (int64_t k = i; k < N; k += n) moves_[k] = y[k] * score;
     }
     double low = 0.0, high = INF, length = 1.0;
@@ -269,7 +226,7 @@ class SquaredHinges {
     const double unit = EPS * (0.5 * static_cast<double>(d) + 4.0);
     double losses = 0.0, errors = 0.0;
     for (int64_t i = 0; i < n; ++i) {
-      const double score = system.score(i, w), known = norms[i] * size;
+      const double score = score_of(i, w), known = norms[i] * size;
       for (int64_t k = i; k < N; k += n) {
         short_[k] = t[k] - y[k] * score;
         const double lack = std::max(short_[k], 0.0), error = unit * (std::abs(t[k]) + known);
@@ -280,9 +237,35 @@ class SquaredHinges {
       }
     }
     found.primal = 0.5 * square + losses;
-    found.gap = apart(system, folded(beta), norms, w) + errors + 4.0 * EPS * EPS * found.primal;
+    combine(beta, u_.data());
+    found.gap = apart(u_.data(), folded(beta), norms.data, w, n, d) + errors +
+                4.0 * EPS * EPS * found.primal;
     return found.gap;
   }
 };
+
+// Solve the problems of several rows of signs (k, N), N = n or 2 n of samples that stand twice, one
+// after the other: rows of `w` (k, d) and `duals` (k, N) become weights and signed dual variables,
+// those of `found` primal value, gap and steps.
+inline void solve_squared_hinges(Matrix<const double> X, Array<const double> norms,
+                                 Array<const double> thresholds, Array<const double> caps,
+                                 Matrix<const double> signs, double tol, Matrix<double> w,
+                                 Matrix<double> duals, Matrix<double> found) {
+  const int64_t N = thresholds.size;
+  expects(X.rows > 0 && (N == X.rows || N == 2 * X.rows), "thresholds must have n or 2 n entries");
+  expects_sizes(X.rows, "norms", norms);
+  expects_sizes(N, "caps", caps);
+  expects_shape(signs.rows, N, "signs", signs, "duals", duals);
+  expects_shape(signs.rows, X.columns, "w", w);
+  expects_shape(signs.rows, 3, "found", found);
+  SquaredHinges solver(X, norms, thresholds, caps);
+  for (int64_t k = 0; k < signs.rows; ++k) {
+    const auto [primal, gap, steps] =
+        solver.solve(signs.row(k).data, tol, w.row(k).data, duals.row(k).data);
+    found(k, 0) = primal;
+    found(k, 1) = gap;
+    found(k, 2) = static_cast<double>(steps);
+  }
+}
 
 }  // namespace skscreen::svm

@@ -21,15 +21,6 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.solution import Solution
 
 
-def with_feature(X: np.ndarray, bias: float) -> np.ndarray:
-    """Return rows (n, d) in double precision, with the feature of a penalised intercept."""
-    if not bias:
-        return np.ascontiguousarray(X, np.float64)
-    out = np.empty((X.shape[0], X.shape[1] + 1))
-    out[:, :-1], out[:, -1] = X, bias
-    return out
-
-
 def solve_narrow(
     X: np.ndarray, bias: float, losses: SampleLosses, signs: np.ndarray, C: float, tol: float
 ) -> list[Solution]:
@@ -37,20 +28,24 @@ def solve_narrow(
 
     m is n, or 2 n of samples that stand twice. Some may not have reached the tolerance.
     """
-    began, rows = perf_counter(), with_feature(X, bias)
-    (k, m), d, norms = signs.shape, rows.shape[1], np.sqrt(square_norms(rows))
-    out = w, duals, found = np.empty((k, d)), np.empty((k, m)), np.empty((k, 3))
-    if losses.smooth:
-        caps = 0.5 * C / losses.shifts
-        loops.solve_squared_hinges(rows, norms, losses.thresholds, caps, signs, tol, *out)
-        betas = duals
+    began, (n, n_features) = perf_counter(), X.shape
+    d = n_features + (bias > 0.0)
+    (k, m), tubes = signs.shape, not losses.smooth
+    # Few columns are read as a whole, rows of changing sets of samples one by one.
+    columns = np.empty((d, n), order="C" if tubes else "F")
+    columns[:n_features], columns[n_features:] = X.T, bias
+    out = w, betas, found = np.empty((k, d)), np.empty((k, m)), np.empty((k, 3))
+    if tubes:
+        one, caps = (w[0], betas[0], found[0]), C * losses.caps[:n]
+        loops.solve_tube(columns, losses.thresholds, caps, tol, *one)
     else:
-        loops.solve_hinges(rows, norms, losses.thresholds, C * losses.caps, signs, tol, *out)
-        betas = signs * duals
+        rows, caps = columns.T, 0.5 * C / losses.shifts
+        norms = np.sqrt(square_norms(rows))
+        loops.solve_squared_hinges(rows, norms, losses.thresholds, caps, signs, tol, *out)
     seconds = (perf_counter() - began) / k
     return [
         Solution(
-            beta=own, w=each[: X.shape[1]],
+            beta=own, w=each[:n_features],
             certificate=Certificate(primal, primal - gap, gap), n_iter=int(steps),
             converged=gap <= tol * primal, seconds=seconds,
             b=float(bias * each[-1]) if bias else 0.0, C=C,
