@@ -87,7 +87,8 @@ class OrdinalEmbedding(
         Strength >= 0 of the ridge. "auto" starts from a small value, which decreases with the
         number of answers per coordinate. With the solver "auto" it then increases it for noisy
         answers, judged by 10 % of the answers that the start does not use; not for "ckl", with
-        fewer than 200 answers, with ``formulation="convex"`` or from given starting points.
+        one component, with fewer than 200 answers, with ``formulation="convex"`` or from given
+        starting points.
     sbb_epsilon : float or "auto", default="auto"
         Stabilisation of "svrg-sbb", >= 0, which bounds its steps; 0 is SVRG-BB. "auto" is 0.1 / n.
     eta0 : float or None, default=None

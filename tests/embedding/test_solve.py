@@ -283,6 +283,18 @@ def test_noisy_answers_choose_a_stronger_ridge():
         )
 
 
+def test_many_answers_do_not_choose_a_strong_ridge_by_chance():
+    """A tenth of 1,500 answers, 10 % of them wrong, says little; strong ridges are worse here."""
+    points = np.random.default_rng(1).normal(size=(30, 4)) / np.sqrt(8.0)
+    for seed in range(8):
+        rows = triplets_of(points, 1500, 10 + seed, noise=0.1).astype(np.int32)
+        task = EmbeddingProblem(rows, None, 30, LOSSES["soe"], 1e-4)
+        found = solve_embedding(task, 4, "auto", Settings(adapt=True), 0)
+        assert found.reg <= 0.03
+    line = problem(LOSSES["soe"], triplets_of(POINTS, 1200, 3, noise=0.3).astype(np.int32))
+    assert solve_embedding(line, 1, "auto", Settings(adapt=True), 0).reg == line.reg
+
+
 def test_more_answers_need_a_weaker_ridge():
     for name, loss in LOSSES.items():
         few, many = (clean_ridge(problem(loss, rows), P) for rows in (ROWS[:300], ROWS))

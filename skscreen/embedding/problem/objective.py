@@ -126,8 +126,14 @@ def answer_margins(X: np.ndarray, answers: np.ndarray, loss: EmbeddingLoss) -> n
 def wrong_share(
     X: np.ndarray, answers: np.ndarray, weights: np.ndarray | None, loss: EmbeddingLoss
 ) -> float:
-    """Weighted share of answers that are not right; equal distances, and NaN, are wrong."""
+    """Weighted share of answers that are not right."""
+    wrong = are_wrong(X, answers, weights, loss)
+    return float(wrong.sum()) / (len(wrong) if weights is None else float(weights.sum()))
+
+
+def are_wrong(
+    X: np.ndarray, answers: np.ndarray, weights: np.ndarray | None, loss: EmbeddingLoss
+) -> np.ndarray:
+    """Return weights of answers that are not right, 0 of others; equal distances, NaN are wrong."""
     wrong = ~(answer_margins(X, answers, loss) > 0.0)
-    if weights is None:
-        return np.count_nonzero(wrong) / len(wrong)
-    return float(np.average(wrong, weights=weights))
+    return wrong.astype(float) if weights is None else np.where(wrong, weights, 0.0)

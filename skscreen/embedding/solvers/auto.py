@@ -10,7 +10,7 @@ from math import nan
 
 import numpy as np
 
-from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
+from skscreen.embedding.problem.objective import EmbeddingProblem, are_wrong, wrong_share
 from skscreen.embedding.solvers.descent import descend, steps_for
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
@@ -31,7 +31,9 @@ def auto(
     report: Callable[[Progress], None],
 ) -> tuple[Progress, float]:  # fmt: skip
     """Minimise F; return the end, and the ridge, which is chosen anew if `settings.adapt`."""
-    n_held_out = int(0.1 * len(problem.answers)) if settings.adapt else 0
+    # On a line a ridge does hardly more than to shrink it.
+    adapt = settings.adapt and n_components > 1
+    n_held_out = int(0.1 * len(problem.answers)) if adapt else 0
     reg, part, held_out = problem.reg, problem, None
     # Fewer than 20 answers would say little.
     if n_held_out >= 20 and problem.loss.traits.ridges:
@@ -97,29 +99,35 @@ def _choose_ridge(
     held_out: tuple[np.ndarray, np.ndarray | None], settings: Settings, passes: float,
     report: Callable[[Progress], None],
 ) -> tuple[np.ndarray, float, float]:  # fmt: skip
-    """Return points, the ridge that makes the fewest mistakes on answers held out, and passes."""
+    """Return points, the ridge that makes the fewest mistakes on answers held out, and passes.
+
+    Of 8 answers a coordinate or more a strong ridge is seldom right: it has to make fewer mistakes
+    by two standard errors of the difference, as in McNemar's test.
+    """
     # Embeddings that are compared may be rough.
     rough = replace(settings, tol=max(settings.tol, 1e-3))
     ridges, low = problem.loss.traits.ridges, problem.reg
-    if points.shape[1] == 1:
-        # On a line the stronger ones do hardly more than to shrink it, and win by chance.
-        ridges = ridges[:2]
     rows, weights, _ = problem.split(len(held_out[0]))
     if _are_noisy(problem, points, rows, weights):
         # Not even the answers of the start agree. Without this much of a ridge, objects with few
         # answers are then flung far out, which the answers held out are too few to tell.
         low = max(low, ridges[0])
-    X, best = points.copy(), (np.inf, points, low)
+    n_errors = 2.0 if len(problem.answers) >= 8 * points.size else 0.0
+    X, fewest, best = points.copy(), np.inf, None
     for reg in (low, *(reg for reg in ridges if reg > 2.0 * low)):
         for progress in lbfgs(problem.with_reg(reg), X, rough, passes=passes):
             report(progress)
         passes = progress.passes
-        error = wrong_share(X, *held_out, problem.loss)
-        if error > best[0]:
+        mistakes = are_wrong(X, *held_out, problem.loss)
+        if mistakes.sum() > fewest:
             break
-        # Of few answers several ridges make as many mistakes: the weakest of these bends least.
-        if error < best[0]:
-            best = error, X.copy(), reg
+        fewest = mistakes.sum()
+        if best is not None:
+            fewer = best[0] - mistakes
+            # Of few answers several ridges make as many mistakes: the weakest of these bends least.
+            if fewer.sum() <= n_errors * np.linalg.norm(fewer):
+                continue
+        best = mistakes, X.copy(), reg
     return best[1], best[2], passes
 
 
