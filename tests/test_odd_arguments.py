@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import (
     ChainCRF,
@@ -18,6 +19,7 @@ from skscreen import (
     PragamSVC,
     ScreenedLinearSVC,
     ScreenedLinearSVR,
+    ScreenedOneClassSVM,
     ScreenedRTLM,
     ScreenedRTLMCV,
     ScreenedSVC,
@@ -26,6 +28,7 @@ from skscreen import (
     embedding_dimension_test,
     project_box_equality,
     rtlm_path,
+    screen_samples,
     svc_certified_C,
     svc_path,
 )
@@ -141,9 +144,23 @@ def test_projections_of_the_smallest_numbers():
 
 
 def test_relevant_items_of_unequal_lengths():
-    for relevant in ([[1, 0], [1]], [[1, 0]], [[1, 0, 1], [0, 1, 0]]):
-        with pytest.raises(ValueError, match=r"relevant|inhomogeneous|inconsistent"):
-            precision_at_k_of(relevant, [[1.0, 2.0], [1.0, 2.0]], 1)
+    distances = [[1.0, 2.0], [1.0, 2.0]]
+    for rows in ([[1, 0], [1]], [[1, 0], (1, 0, 1)], [[1, 0], []]):
+        with pytest.raises(ValueError, match=r"^relevant must .* row 1\b"):
+            precision_at_k_of(rows, distances, 1)
+        with pytest.raises(ValueError, match=r"^distances must .* row 1\b"):
+            precision_at_k_of([[1, 0], [1, 0]], rows, 1)
+    for relevant in ([[1, 0]], [[1, 0, 1], [0, 1, 0]]):
+        with pytest.raises(ValueError, match=r"relevant|inconsistent"):
+            precision_at_k_of(relevant, distances, 1)
+
+
+@pytest.mark.parametrize(
+    "model", [ScreenedSVC(), ScreenedLinearSVC(), PragamSVC(), ScreenedRTLM()], ids=str
+)
+def test_samples_of_unequal_lengths(model):
+    with pytest.raises(ValueError, match=r"^X must .* row 2\b"):
+        model.fit([[1.0, 2.0], [2.0, 1.0], [3.0]], [0, 1, 1])
 
 
 RNG = np.random.default_rng(0)
@@ -219,3 +236,63 @@ def test_values_of_which_squares_overflow(make):
     for model in (PragamSVC(), ScreenedLinearSVC(), ScreenedSVC(), ScreenedSVC(kernel="linear")):
         with pytest.raises(ValueError, match=r"\bX\b"):
             model.fit(make(1e250 * ORDINARY), SIGNS)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("gamma", [1e308, np.float64(1e308)], ids=["float", "float64"])
+def test_a_gamma_of_which_products_overflow(gamma, form):
+    # No two samples are near enough for a value other than 0.
+    for labels in (np.arange(30) % 2, np.arange(30) % 3):
+        found, wanted = (
+            ScreenedSVC(gamma=each).fit(form(ORDINARY[:30]), labels) for each in (gamma, 1e4)
+        )
+        np.testing.assert_allclose(found.objective_, wanted.objective_, rtol=1e-6)
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        sphere = ScreenedOneClassSVM(gamma=gamma).fit(form(ORDINARY[:30]))
+    assert np.isfinite(sphere.objective_) and np.isfinite(sphere.decision_function(ORDINARY)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_chains_of_any_gamma_and_of_a_tol_in_single_precision():
+    far = [1e9 * part for part in SEQUENCES]
+    model = KernelChainClassifier(gamma=1e308).fit(far, LABELS)
+    assert np.isfinite(model.dual_gap_)
+    for kind in (ChainCRF, MaxMarginChain):
+        halves = np.float32(0.5), 0.5
+        single, double = (kind(C=1e-3, tol=tol).fit(SEQUENCES, LABELS) for tol in halves)
+        assert single.objective_ == double.objective_
+        assert np.isfinite(kind(C=1e3, tol=halves[0]).fit(far, LABELS).objective_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_features_that_are_all_proved_to_be_zero():
+    rng = np.random.default_rng(9)
+    data, weights = 1e-30 * rng.normal(size=(23, 1)), rng.uniform(0.1, 3.0, 23)
+    path = svc_path(data, np.arange(23) % 2, [1e-9], tol=1e-300, sample_weight=weights, **L1)
+    assert not path[0].coef_.any()
+
+
+def test_a_reference_of_which_the_intercept_overflows():
+    known = {"reference": ([-1.0, 0.0, 1.0], [1.0]), "kernel": "linear"}
+    with pytest.raises(ValueError, match=r"^reference\b"):
+        screen_samples(
+            ORDINARY[:, :3], SIGNS, 1.0, intercept="penalised", intercept_scaling=1e-320, **known
+        )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_lam_of_which_quotients_overflow():
+    model = ScreenedRTLM(1e-300, bound="rrpb", rule="sphere", diagonal=True, max_iter=100)
+    assert model.fit(np.eye(3), triplets=[[0, 1, 2]]).dual_gap_ <= model.tol
+    path = rtlm_path(X, y, [1.0, 0.5, 1e-300], ranges=True)
+    cold = rtlm_path(X, y, [1.0, 0.5, 1e-300], screening=False)
+    np.testing.assert_allclose(path[2].objective_, cold[2].objective_, rtol=2e-6)
+
+
+@pytest.mark.slow
+def test_a_lam_beyond_digits_ends_with_the_gap():
+    iris, classes = load_iris(return_X_y=True)
+    model = ScreenedRTLM(1e-36)
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        model.fit(iris[::3], classes[::3])
+    assert model.dual_gap_ > model.tol and np.isfinite(model.components_).all()

@@ -66,7 +66,8 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """Duality gap as a fraction of the primal objective."""
-        return self.gap / abs(self.primal) if self.primal else self.gap
+        # A quotient of Python floats overflows to infinity without a warning.
+        return float(self.gap) / abs(float(self.primal)) if self.primal else self.gap
 
 
 def screening_event(

@@ -73,11 +73,25 @@ def check_samples(
     if model is not None and _is_checked(X, **accepted):
         return _with_features(model, X, reset)
     refuse_masked(X, name)
+    _refuse_uneven(X, name)
     if is_sparse(X) and X.format in ("csr", "csc"):
         X = in_shape(X, name)
     if model is None:
         return check_array(X, accept_sparse=accept_sparse, input_name=name, **accepted)
     return validate_data(model, X, reset=reset, accept_sparse=accept_sparse, **accepted)
+
+
+def _refuse_uneven(rows: object, name: str) -> None:
+    """Refuse lists of unequal lengths, of which NumPy names neither the argument nor the row."""
+    if not isinstance(rows, list | tuple):
+        return
+    lengths = [len(row) if isinstance(row, list | tuple) else -1 for row in rows]
+    for i, length in enumerate(lengths):
+        if lengths[0] >= 0 and length not in (lengths[0], -1):
+            raise ValueError(
+                f"{name} must have rows of one length, got {lengths[0]} entries in row 0 and "
+                f"{length} in row {i}."
+            )
 
 
 def _is_checked(

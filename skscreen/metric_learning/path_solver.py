@@ -141,6 +141,6 @@ def solver_settings(parameters: Parameters) -> Settings:
         screening=parameters.screening,
         screen_every=parameters.screen_every,
         active_set=parameters.active_set,
-        tol=parameters.tol,
+        tol=float(parameters.tol),
         max_iter=parameters.max_iter or Settings.max_iter,
     )

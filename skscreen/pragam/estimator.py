@@ -285,7 +285,7 @@ def _solve(
         for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
             delayed(solve_hinge)(
                 samples.signed(problems.signs(k)), problems.weights(k), C, solver,
-                fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
+                fit_intercept=model.fit_intercept, tol=float(model.tol), max_iter=model.max_iter,
                 start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )
             for k in range(n_problems)

@@ -150,7 +150,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
         with blas_threads_for(chains.n_labels):
             problem = WeightedLogLoss(chains) if chains.scales.size else LogLoss(chains)
             found = solve_chains(
-                self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
+                self, lambda watch: minimise(problem, float(self.tol), self.max_iter, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip
         keep_weights(self, chains, found.w)

@@ -160,7 +160,7 @@ class KernelChainClassifier(MarginalsMixin):
         eta = float(self.transition_scale)
         problem = LogLoss(chains, eta)
         found = solve_chains(
-            self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
+            self, lambda watch: minimise(problem, float(self.tol), self.max_iter, watch),
             "Use a smaller C, or raise max_iter or tol.",
         )  # fmt: skip
         V, E = chains.tables(found.w)

@@ -203,7 +203,7 @@ class MaxMarginChain(LinearChain):
         iterates = self._iterates(chains, limit)
         with blas_threads_for(chains.n_labels):
             found = solve_chains(
-                self, lambda watch: follow(iterates, self.tol, limit, watch),
+                self, lambda watch: follow(iterates, float(self.tol), limit, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip
         keep_weights(self, chains, found.w)
@@ -213,7 +213,7 @@ class MaxMarginChain(LinearChain):
         if self.solver in ("auto", "frank-wolfe"):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             run = automatic if self.solver == "auto" else frank_wolfe
-            return run(chains, self.tol, seed, limit)
+            return run(chains, float(self.tol), seed, limit)
         if self.solver == "smoothing":
-            return smoothing(chains, self.tol, limit)
+            return smoothing(chains, float(self.tol), limit)
         return entropic_gap(chains) if self.solver == "pragam" else bmrm(chains)

@@ -99,6 +99,10 @@ class UncertifiedSolver:
         """Return the solution: there is no proof."""
         return solution
 
+    def decided_ahead(self, C: float, beta: np.ndarray, b: float, ahead: float) -> int:
+        """Return that no sample is decided for another C."""
+        return 0
+
     def solve(self, C: float, tol: float, start: Any = None) -> SampleSolution:
         """Return the point where LIBSVM stops."""
         began, n, dual = time.perf_counter(), len(self._K), self.dual

@@ -220,3 +220,18 @@ def test_limits_of_steps_beyond_64_bits_are_none(kind, kernel):
         warnings.simplefilter("ignore", UserWarning)
         limited, free = (kind(kernel=kernel, max_iter=most).fit(X, y) for most in (10**30, None))
     assert_array_equal(limited.predict(X), free.predict(X))
+
+
+def test_a_path_of_which_some_pairs_have_a_certificate():
+    K = IRIS_X @ IRIS_X.T
+    last = IRIS_Y == 2
+    K[np.ix_(last, last)] -= 3.0 * np.diag(K[last][:, last].diagonal())
+    with pytest.warns(UserWarning, match="positive semi-definite"):
+        path = svc_path(K, IRIS_Y, Cs=[1e-4, 2e-4], kernel="precomputed")
+    certified = [not np.isnan(each.certificate.gap) for each in path.solutions[0].problems]
+    assert certified == [True, False, False]
+    pair = IRIS_Y != 2
+    alone = svc_path(K[np.ix_(pair, pair)], IRIS_Y[pair], Cs=[1e-4, 2e-4], kernel="precomputed")
+    # Nothing is decided of pairs without one: two thirds of all.
+    np.testing.assert_allclose(path.path_rates, alone.path_rates / 3.0)
+    assert path.path_rates[1] > 0.0

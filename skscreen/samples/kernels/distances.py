@@ -74,7 +74,8 @@ def lost_digits(square: float, gamma: float, is_sparse: bool) -> tuple[float, bo
 
     Where it does differences have to be taken, which sparse rows do not have.
     """
-    lost = EPS * gamma * square
+    # A product of Python floats overflows to infinity without a warning.
+    lost = EPS * float(gamma) * float(square)
     if is_sparse and lost > 1e-8:
         raise ValueError(
             f"X has rows of length {np.sqrt(square):.2g}, and with gamma={gamma:.2g} the "

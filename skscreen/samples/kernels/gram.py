@@ -269,13 +269,13 @@ class Gram:
 
     @property
     def exponent_error(self) -> float:
-        """Errors of the exponents of an RBF kernel, as far as its values show them."""
+        """Errors of the exponents of an RBF kernel, as far as its values, at most 1, show them."""
         d, largest = self.X.shape[1], self.kernel.gamma * float(self._squares.max())
         if self._is_far and not sparse.issparse(self.X):
             # Of t = gamma |x - x'|^2, by differences: next to t and to its root, and no power of
             # t times exp(-t) is larger than 1.
-            return EPS * (d + 4.0 + 2.0 * np.sqrt(largest))
-        return 4.0 * EPS * (d + 4.0) * largest
+            return min(EPS * (d + 4.0 + 2.0 * float(np.sqrt(largest))), 1.0)
+        return min(4.0 * EPS * (d + 4.0) * largest, 1.0)
 
     def sum_errors(self, sizes: np.ndarray) -> np.ndarray:
         """Bound what errors of kernel values do to sums_j c_j K_ij, |c_j| = sizes_j, of all i."""

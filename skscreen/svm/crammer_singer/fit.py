@@ -30,12 +30,13 @@ def joint_solutions(model: BaseEstimator, problem: SVMProblem, C: float) -> list
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     own = labels.codes.astype(np.int64)
     newton = problem.road.solver == "classes by Newton"
-    found = solve_crammer_singer(samples, own, C * labels.weights, model.tol, most, seed, newton)
+    tol = float(model.tol)
+    found = solve_crammer_singer(samples, own, C * labels.weights, tol, most, seed, newton)
     betas, ws = found.alpha.T, found.w.T
     if labels.present.size == 2:
         betas, ws = betas[1:] - betas[:1], ws[1:] - ws[:1]
     d, seconds = X.shape[1], time.perf_counter() - began
-    converged = found.certificate.relative_gap <= model.tol
+    converged = found.certificate.relative_gap <= tol
     return [
         Solution(
             beta=beta, w=w[:d].copy(), certificate=found.certificate,

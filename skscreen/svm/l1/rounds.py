@@ -69,7 +69,8 @@ class Sets:
             lost = 0 if primal < (1.0 - 4.0 * EPS) * least else lost + 1
             least = min(least, primal)
             missing = primal - scaled_dual(alpha, c, np.abs(gradient).max(initial=0.0))[0]
-            if missing <= gap or lost == 3:
+            # All features may be proved to be zero while rounding errors leave a gap.
+            if missing <= gap or lost == 3 or not x.size:
                 break
             damping *= newton_step(Z, c, gradient, x, margins, primal, damping, unequal)
             steps += 1

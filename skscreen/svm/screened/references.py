@@ -172,10 +172,12 @@ def weights_from(
     w = np.asarray(coefs[problem], dtype=np.float64).ravel()
     if w.size != samples.n_columns:
         raise ValueError(f"reference has weights of {w.size} features, X has {samples.n_columns}.")
-    if samples.bias != 0.0:
-        w = np.append(w, np.broadcast_to(intercepts, len(coefs))[problem] / samples.bias)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if samples.bias != 0.0:
+            w = np.append(w, np.broadcast_to(intercepts, len(coefs))[problem] / samples.bias)
+        largest = np.abs(w).max(initial=0.0) * samples.norms.max(initial=0.0)
     # Sizes and not squares: those of the largest weights are not finite.
-    if not np.abs(w).max(initial=0.0) * samples.norms.max(initial=0.0) < LARGEST:
+    if not largest < LARGEST:
         raise ValueError(f"reference has weights with margins above {LARGEST:g}: rescale X.")
     return w
 

@@ -96,12 +96,16 @@ def fuzz_svr_path(inputs: Inputs) -> None:
     if done.error is not None:
         return
     path = done.result
+    # Its matrix may be indefinite: a gap is NaN where there is no certificate.
+    uncertified = may_be_indefinite(options.get("kernel"), options.get("coef0", 0.0))
     for name in ("Cs", "intercepts", "dual_coefs", "objectives", "dual_gaps", "rates"):
-        expect(np.all(np.isfinite(getattr(path, name))), f"{name} is not finite")
+        known = np.isfinite(getattr(path, name)) | (name == "dual_gaps" and uncertified)
+        expect(np.all(known), f"{name} is not finite")
     expect(np.all(np.diff(path.Cs) > 0.0), "C does not ascend")
     for k, converged in enumerate(path.converged):
         tol = path.model.tol if options.get("Cs") is not None else 1.0
-        expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
+        if not (uncertified and np.isnan(path.dual_gaps[k])):
+            expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
     expect(np.all(np.isfinite(call(path[0].predict, X).result)), "predictions")
 
 

@@ -97,7 +97,8 @@ def settle(inputs: Inputs, options: dict) -> None:
     """Decide whether the drawn options are mild."""
     if any(name in options for name in EXTREMES) or inputs.spoiled:
         inputs.mild = False
-    if options.get("penalty") == "l1" and options.get("loss") == "hinge":
+    # What is spoiled may have no truth value.
+    if not inputs.spoiled and options.get("penalty") == "l1" and options.get("loss") == "hinge":
         inputs.mild = False
 
 
@@ -394,7 +395,7 @@ def apart(model, X) -> float:
     given = model.dual_coef_ @ model.support_vectors_
     if np.shape(given) != np.shape(model.coef_):
         return np.inf
-    return 2.0 * float(np.abs(X @ np.ravel(model.coef_ - given)).max())
+    return 2.0 * float(np.abs(X @ (model.coef_ - given).T).max())
 
 
 def fuzz_screen_samples(inputs: Inputs) -> None:
@@ -447,6 +448,9 @@ def fuzz_pragam(inputs: Inputs) -> None:
     expect(np.all(np.isfinite(scores)), "scores are not finite")
     call(model.predict, given[0])
     if inputs.spoiled & {"X", "y", "sample_weight", "class_weight"} or model.class_weight:
+        return
+    if any(not weights[codes == k].any() for k in np.unique(codes)):
+        # A class without weight has a score, but no problem.
         return
     y, scores = np.unique(np.ravel(np.asarray(given[1])).astype(str), return_inverse=True)[1], (
         scores.reshape(len(codes), -1)

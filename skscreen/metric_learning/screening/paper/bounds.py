@@ -3,9 +3,8 @@
 A bound takes `(evaluation, lam, reference_lam)`: the target lambda, and that of the reference.
 """
 
+import math
 from collections.abc import Callable
-
-import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.objective import SLACK, Evaluation, inner, norm
@@ -68,7 +67,8 @@ def rrpb_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
     """RRPB (Theorem J6): for theta within eps of the optimum at the reference lambda."""
     # Centre (l0 + l1)/(2 l1) theta, radius |l0 - l1|/(2 l1) |theta| + max(l0, l1)/l1 eps with
     # eps = sqrt(2 gap_{l0} / l0). Equal to DGB at l1 = l0.
-    epsilon = np.sqrt(2.0 * evaluation.gap(reference_lam) / reference_lam)
+    # Quotients of Python floats overflow to infinity without a warning.
+    epsilon = math.sqrt(2.0 * float(evaluation.gap(reference_lam)) / reference_lam)
     size, scale = norm(evaluation.point.value), 0.5 * (reference_lam + lam) / lam
     radius = 0.5 * abs(reference_lam - lam) / lam * size
     radius += max(reference_lam, lam) / lam * epsilon

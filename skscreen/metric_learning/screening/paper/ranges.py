@@ -5,6 +5,7 @@ ball of RRPB of one reference (Yoshida et al. 2019, Theorem 4.1 for the zero par
 counterpart for the linear part). It holds the reference's own lambda, or is empty.
 """
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -35,8 +36,8 @@ class PathRanges:
         if not lam < reference.lam:
             return None
         if self._known is None or not self._known[0] <= lam <= self._known[1]:
-            # For three steps of the path beyond the next.
-            low = lam * (lam / reference.lam) ** 3
+            # For three steps of the path beyond the next, none of them so long that it is lost.
+            low = max(lam * max(lam / reference.lam, 0.1) ** 3, sys.float_info.min)
             at_low = replace(objective, lam=low)
             ball = rrpb_ball(reference.evaluation, low, reference.lam)
             reduced = leave_out(at_low, decide(at_low, [ball]))

@@ -127,7 +127,9 @@ def class_values(
     K = gram.distances(everyone, everyone)
     # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
     np.fill_diagonal(K, 0.0)
-    K *= -kernel.gamma
+    with np.errstate(over="ignore"):
+        # The value at infinity is 0, as it should be.
+        K *= -kernel.gamma
     largest = -float(K.min())
     # Below, what values lack to 1 has more digits than they have.
     if not free or largest > _NEAR:
