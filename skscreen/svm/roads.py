@@ -44,6 +44,8 @@ BY_FEATURES: tuple[Values, ...] = ("rows", "full features", "sparse features")
 # of pairs of classes, and of a single problem for one C; of a pair for the linear kernel, and of a
 # linear regression, whose rows are faster but for so few that what they prepare takes longer.
 FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
+# Steps a sample, and features, up to which more of a single problem are tried as those of a pair.
+STEPS_TRIED, WIDE_TRIED = 2, 200
 # The same of regressions at a nu, most of whose samples are support vectors, and linear ones.
 FEW_IN_TUBE_AT_NU, FEW_ROWS_AT_NU = 1600, 1000
 # Largest class whose kernel matrix is kept in memory, 36 MB; pairs of larger ones have none.
@@ -59,15 +61,13 @@ MANY_A_CLASS, MANY_A_WIDE_CLASS, WIDE_COLUMNS = 48, 110, 100
 # number of equations of Newton's method, of 130 MB.
 ENTRIES_PER_VISIT, PER_MULTIPLY, LARGEST_SYSTEM = 30, 0.03, 4000
 
-# Multiplications of a system of the size of the weights up to which rows are solved in one call.
-NARROW = 1e7
+# Multiplications of a system of the size of the weights up to which rows are solved in one call;
+# samples of a regression without a tube up to which factors of its matrix take little time.
+NARROW, INTERIOR = 1e7, 4000
 
 # Classes, features, and rows a feature, from which and up to which sweeps over all classes at once
 # leave Newton's method few steps on full rows.
 MANY_CLASSES, WIDE, ROWS_A_FEATURE = 10, 100, 20
-
-# Samples of a regression without a tube up to which factors of its matrix take little time.
-INTERIOR = 4000
 
 # Samples up to which working sets of hinges and tubes start from nothing as well as from growing
 # parts. All samples have a part in squares: sets of a few change little.
@@ -82,12 +82,10 @@ BY_BLOCKS, BY_BLOCKS_AT_NU = 2000, 1000
 # repetitions, and kernel values at a nu up to another tolerance.
 LAST_DIGITS, FEW_IN_SYSTEM, LAST_DIGITS_OF_FEW = 1e-8, 1000, 1e-4
 
-# Weights of all classes up to which Newton's method moves those of one problem for all of them.
-FEW_WEIGHTS = 500
-
-# Features, and values, up to which sparse features are filled where they make slow progress: 32 MB,
+# Weights of all classes up to which Newton's method moves those of one problem for all of them;
+# features, and values, up to which sparse features are filled where they make slow progress: 32 MB,
 # as each class against the rest has its own.
-FEW_FEATURES, FEW_FILLED = 600, 2**22
+FEW_WEIGHTS, FEW_FEATURES, FEW_FILLED = 500, 600, 2**22
 
 
 class Facts(Protocol):
@@ -188,6 +186,8 @@ class Road:
     screens: str = ""
     # One call solves all problems, or they share what is computed for it.
     together: bool = False
+    # Steps a sample after which the road of another `Fit.again` takes over.
+    steps_each: float = math.inf
     # Tolerance up to which linear systems give solutions their last digits.
     polished: float = LAST_DIGITS
     # Solutions are kept in the store of the user.
@@ -256,10 +256,10 @@ def road(fit: Fit, facts: Facts) -> Road:
     if fit.kernel == "linear":
         together = at_once or _is_together(fit, facts)
         solver: Solver = "rows at once" if at_once else "rows together" if together else "rows"
+        polished = math.inf if fit.n_duals <= FEW_IN_SYSTEM else LAST_DIGITS
         return Road(
             solver, "rows", double=True, exact=True, together=together, stores=fit.stored,
-            polished=math.inf if fit.n_duals <= FEW_IN_SYSTEM else LAST_DIGITS,
-            screens=BEST if fit.screening == "best" else fit.screening,
+            polished=polished, screens=BEST if fit.screening == "best" else fit.screening,
         )  # fmt: skip
     return _by_kernel(fit, facts)
 
@@ -274,11 +274,19 @@ def _by_features(fit: Fit, facts: Facts) -> Road:
     if facts.is_filled:
         return Road("L1", "full features", double=True, screens="gap", polished=0.0)
     d = facts.n_weights
-    fills = d <= FEW_FEATURES and fit.n * d <= FEW_FILLED
+    how: Otherwise = "fill" if d <= FEW_FEATURES and fit.n * d <= FEW_FILLED else ""
     return Road(
-        "L1", "sparse features", double=True, screens="gap", polished=0.0,
-        otherwise="fill" if fills else "",
+        "L1", "sparse features", double=True, screens="gap", polished=0.0, otherwise=how
     )  # fmt: skip
+
+
+def is_few_at_nu(fit: Fit, facts: Facts) -> bool:
+    """Whether a problem at a nu is solved in one compiled call, by the width of samples alone."""
+    linear, few = fit.kernel == "linear", FEW_IN_PAIRS
+    if fit.regression:
+        few = FEW_ROWS_AT_NU if linear else FEW_IN_TUBE_AT_NU
+    is_few = fit.n <= few and fit.is_definite and not (fit.again or (linear and fit.one_class))
+    return is_few and facts.width < math.inf
 
 
 def _at_nu(fit: Fit, facts: Facts) -> Road:
@@ -286,11 +294,7 @@ def _at_nu(fit: Fit, facts: Facts) -> Road:
     if fit.one_class and fit.kernel == "linear":
         # Next to one prescribed sum rows are as fast as ever.
         return Road("rows", "rows", double=True, polished=0.0)
-    few = FEW_IN_PAIRS
-    if fit.regression:
-        few = FEW_ROWS_AT_NU if fit.kernel == "linear" else FEW_IN_TUBE_AT_NU
-    full = facts.width < math.inf
-    if fit.n <= few and fit.is_definite and full and not fit.again:
+    if is_few_at_nu(fit, facts):
         return Road("class pairs", "columns", double=True, polished=0.0)
     most = BY_BLOCKS_AT_NU if fit.kernel == "rbf" else BY_BLOCKS
     in_tiles = not fit.fits or (fit.n > most and fit.is_definite and facts.is_wide)
@@ -317,7 +321,8 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
             is_whole = fit.plan == "one C" and _otherwise(fit) == "LIBSVM"
             return Road("LIBSVM", "matrix", double=True, together=True) if is_whole else None
         values: Values = "few" if fit.one_vs_one and _is_whole(fit, facts) else "columns"
-        return Road("class pairs", values, double=True, together=True)
+        most = math.inf if fit.one_vs_one or fit.n <= FEW else STEPS_TRIED
+        return Road("class pairs", values, double=True, together=True, steps_each=most)
     shares = fit.one_vs_one and fit.is_definite and fit.kernel != "linear"
     if shares and facts.largest <= LARGEST_SINGLE:
         return Road("class pairs", "class blocks", together=True, stores=fit.stored)
@@ -357,7 +362,9 @@ def _is_small(fit: Fit, facts: Facts) -> bool:
     if linear:
         small = fit.n <= FEW_IN_TUBE if fit.regression else fit.free and fit.n <= FEW
         return small and 1.0 / LARGEST < facts.largest < LARGEST
-    return fit.n <= FEW and fit.is_definite
+    few = FEW if fit.stored or fit.shared or fit.regression else FEW_IN_PAIRS
+    is_few = fit.n <= FEW or (fit.n <= few and facts.width <= WIDE_TRIED)
+    return is_few and fit.is_definite
 
 
 def _is_at_once(fit: Fit, facts: Facts) -> bool:

@@ -323,10 +323,10 @@ def test_more_classes_with_proof():
 
 def test_the_refit_starts_from_a_fold():
     X, y = load_breast_cancer(return_X_y=True)
-    # Problems of few samples are solved from nothing.
+    # Hinges of few samples are solved from nothing.
     X, y = np.vstack([scale(X) + 0.1 * k for k in range(3)]), np.tile(y, 3)
     weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
-    options = {"kernel": "rbf", "intercept": "penalised"}
+    options = {"kernel": "rbf", "intercept": "penalised", "loss": "squared_hinge"}
     model = ScreenedSVCCV(Cs=[0.3, 3.0], cv=3, **options).fit(X, y, weights)
     cold = ScreenedSVC(model.C_, **options).fit(X, y, weights)
     assert model.n_iter_ < 0.95 * cold.n_iter_

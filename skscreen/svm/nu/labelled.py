@@ -25,7 +25,13 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
-from skscreen.svm.nu.samples import NuSamples, common_weight, limit_of, near_zero
+from skscreen.svm.nu.samples import (
+    NuSamples,
+    common_weight,
+    limit_of,
+    near_zero,
+    values_at_nu,
+)
 from skscreen.svm.nu.solve import (
     NuSolution,
     NuSolver,
@@ -35,6 +41,7 @@ from skscreen.svm.nu.solve import (
     vanished,
 )
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
+from skscreen.svm.solvers.kernel.few import FewValues
 from skscreen.svm.training_data import own_unless_made
 
 # Least margin whose inverse has a square.
@@ -209,22 +216,28 @@ class NuProblems:
         return near_zero(self._part) if self.data.kernel.name == "linear" else (self._part, 0.0)
 
     @cached_property
+    def _values(self) -> FewValues:
+        """Kernel values of few samples, for all problems."""
+        return values_at_nu(self._rows[0], self.data.kernel)
+
+    @cached_property
     def _flat(self) -> FlatTubes:
         """Which solutions of a regression are w = 0."""
         return FlatTubes(self.model, self._rows[0], self.data.kernel, self.solver(0).dual)
 
     def _samples(self, problem: int) -> NuSamples:
         """Return the samples of a problem, which are those of all but for one-vs-one."""
-        rows, kernel = self.division.rows(problem), self.data.kernel
+        rows = self.division.rows(problem)
         # Problems on all samples share their kernel values.
         place = None if rows.size == self._part.shape[0] else problem
         if place not in self._sets:
-            X = of_rows(self._rows[0], rows, kernel.name == "precomputed")
             classes = [rows.size]
             if not self.twice:
-                classes = np.unique(self.division.signs(problem), return_counts=True)[1].tolist()
+                n_positive = int(np.count_nonzero(self.division.signs(problem) > 0.0))
+                classes = [n_positive, rows.size - n_positive]
             self._sets[place] = NuSamples.of(
-                self.model, X, kernel, classes, regression=self.twice
+                self.model, self._rows[0], self.data.kernel, classes, rows,
+                lambda: self._values, regression=self.twice,
             )  # fmt: skip
         return self._sets[place]
 
@@ -258,7 +271,8 @@ class NuProblems:
     def release(self, given: Any) -> None:
         """Keep no more than estimators are made of, and nothing that the user may change."""
         self._solvers, self._sets = {}, {}
-        self.__dict__.pop("_flat", None)
+        for name in ("_flat", "_values"):
+            self.__dict__.pop(name, None)
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
         self._part = None
 
@@ -334,7 +348,8 @@ class NuProblems:
         if self.data.kernel.name != "linear":
             return None, float(b)
         X, origin = self._rows
-        w = X[self.division.rows(problem)].T @ signed
+        used = np.flatnonzero(signed)
+        w = X[self.division.rows(problem)[used]].T @ signed[used]
         return w, float(b - np.sum(origin * w))
 
     def _by_libsvm(self, problem: int, nu: float) -> NuFit:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator
 from skscreen.core.checks import Matrix
 from skscreen.samples.kernels.gram import KernelSamples, Places
 from skscreen.samples.kernels.kernel import Kernel
+from skscreen.samples.labels import of_rows
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.problem import TrainingSet
-from skscreen.svm.roads import Fit, Road
+from skscreen.svm.roads import Fit, Road, is_few_at_nu
 from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.solvers.kernel.few import FewValues, few_values
 
@@ -30,16 +31,22 @@ def limit_of(model: BaseEstimator) -> int | None:
 
 @dataclass
 class NuSamples:
-    """The samples of a problem at a nu, as its road asks for them."""
+    """The samples of a problem at a nu, as its road asks for them: some `places` of `every` one.
 
-    known: SampleSet
+    `values` returns those of few samples, of every one, and may be what problems share.
+    """
+
+    every: SampleSet  # its fit is that of the places
+    places: np.ndarray
+    values: Callable[[], FewValues]
 
     @classmethod
     def of(
         cls, model: BaseEstimator, X: Matrix, kernel: Kernel, classes: Sequence[int],
+        places: np.ndarray | None = None, values: Callable[[], FewValues] | None = None,
         **how: Any,
     ) -> NuSamples:  # fmt: skip
-        """Return those of an estimator; `how` is more of the `Fit`."""
+        """Return those of an estimator, by default all of X; `how` is more of the `Fit`."""
         settings = Settings(
             loss="hinge", bias=0.0, free=True, screening="", solver="auto",
             max_iter=limit_of(model), cache_size=model.cache_size, random_state=0,
@@ -48,20 +55,28 @@ class NuSamples:
             str(kernel.name), tuple(classes), settings.loss, is_definite=kernel.is_definite,
             plan="nu", cache_size=settings.cache_size, indefinite="warn",
         )  # fmt: skip
-        return cls(SampleSet(X, kernel, settings, replace(fit, **how)))
+        places = np.arange(X.shape[0]) if places is None else places
+        values = partial(values_at_nu, X, kernel) if values is None else values
+        return cls(SampleSet(X, kernel, settings, replace(fit, **how)), places, values)
+
+    @cached_property
+    def known(self) -> SampleSet:
+        """The samples of the problem alone."""
+        every, places = self.every, self.places
+        if places.size == every.X.shape[0]:
+            return every
+        return replace(every, X=of_rows(every.X, places, every.kernel.name == "precomputed"))
 
     @property
     def road(self) -> Road:
         """How the problem is solved."""
-        return self.known.road
+        # Few samples are not copied.
+        return (self.every if is_few_at_nu(self.every.fit, self.every) else self.known).road
 
     @cached_property
     def few(self) -> FewValues | None:
-        """Values of few samples for one compiled call."""
-        if self.road.solver != "class pairs":
-            return None
-        # What all values have in common is part of |w|^2, as sums of dual variables are prescribed.
-        return few_values(self.known.X, self.known.kernel, 0.0, free=False)
+        """Values of few samples, of every one, for one compiled call."""
+        return self.values() if self.road.solver == "class pairs" else None
 
     @cached_property
     def unsolved(self) -> SampleSet:
@@ -79,6 +94,12 @@ class NuSamples:
             known.values.fill()
         gram = known.values
         return KernelSamples(Places.twice(gram) if known.fit.regression else gram)
+
+
+def values_at_nu(X: Matrix, kernel: Kernel) -> FewValues:
+    """Return kernel values of few samples."""
+    # What all values have in common is part of |w|^2, as sums of dual variables are prescribed.
+    return few_values(X, kernel, 0.0, free=False)
 
 
 def common_weight(X: Matrix, y: np.ndarray, weights: np.ndarray) -> float:

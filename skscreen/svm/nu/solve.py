@@ -118,7 +118,7 @@ class NuSolver:
 
     @property
     def few(self) -> FewValues | None:
-        """Values of few samples."""
+        """Values of few samples, and of others that are not of this problem."""
         return self.given.few
 
     @property
@@ -126,7 +126,8 @@ class NuSolver:
         """Lengths of the samples, (n,)."""
         if self.few is None:
             return self.samples.norms
-        return np.tile(self.few.sizes, self.dual.target.size // self.few.sizes.size)
+        sizes = self.few.sizes[self.given.places]
+        return np.tile(sizes, self.dual.target.size // sizes.size)
 
     @property
     def capacities(self) -> np.ndarray:
@@ -189,10 +190,10 @@ class NuSolver:
     def _of_few(self, dual: Dual, start: Start | None, tol: float, limit: int) -> SampleSolution:
         """Return what one compiled call finds."""
         few: Any = self.few
-        n = dual.target.size
+        n, places = dual.target.size, self.given.places
         beta = np.zeros(n) if start is None else np.array(start.beta)
-        part = first_part(n, n > few.sizes.size)
-        found = solve_few(few, np.arange(few.sizes.size), dual, beta, (tol, part, limit))
+        part = first_part(n, n > places.size)
+        found = solve_few(few, places, dual, beta, (tol, part, limit))
         dual.check_length(float(beta @ found.f), beta, self.norms)
         certificate = Certificate(found.primal, found.primal - found.gap, found.gap)
         return SampleSolution(

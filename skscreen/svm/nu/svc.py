@@ -187,7 +187,9 @@ class ScreenedNuSVC(BaseSVC):
         """
         forget(self)
         problems = NuProblems(self, X, y, sample_weight)
-        say(self.verbose, problems.road)
+        if self.verbose:
+            # Of many pairs it takes a while.
+            say(self.verbose, problems.road)
         total, found = problems.division.n_problems, []
         with Tasks(self, total, "class") as tasks, at_most(self.n_jobs):
             for k in range(total):

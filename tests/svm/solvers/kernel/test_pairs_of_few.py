@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import every_pair
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
@@ -154,6 +154,27 @@ def test_few_steps_are_not_enough():
     for found in solved(small, division, 1.0, 1e-6):
         assert not found.converged and found.n_iter == 5
         assert found.certificate.gap > 1e-6 * found.certificate.primal
+
+
+def test_more_samples_with_few_support_vectors_are_solved_in_one_call():
+    Z, labels = make_blobs(1200, centers=2, n_features=5, random_state=0)
+    model = ScreenedSVC().fit(Z, labels)
+    assert model.n_iter_ < 300 and model.dual_gap_ <= 1e-6
+    found = SVC(tol=1e-8).fit(Z, labels)
+    assert_allclose(model.decision_function(Z), found.decision_function(Z), atol=1e-3)
+
+
+@pytest.mark.slow
+def test_more_samples_that_take_many_steps_are_solved_elsewhere():
+    Z, labels = make_classification(1200, 10, n_informative=5, flip_y=0.1, random_state=0)
+    model = ScreenedSVC(100.0).fit(Z, labels)
+    # What has been found is a start.
+    assert model.n_iter_ > 2400 and model.dual_gap_ <= 1e-6
+    found = SVC(C=100.0, tol=1e-8).fit(Z, labels)
+    assert_allclose(model.decision_function(Z), found.decision_function(Z), atol=0.01)
+    # A limit by the user is one for both.
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        assert ScreenedSVC(100.0, max_iter=3000).fit(Z, labels).n_iter_ <= 3000
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel": "poly", "degree": 0}])
