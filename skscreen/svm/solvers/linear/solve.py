@@ -52,7 +52,7 @@ def solve_linear(
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left, done: _is_late(newton_work(rows_at(state)), left, done),
+            give_up=lambda left, done: _is_late(rows_at(state), left, done),
         )  # fmt: skip
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
@@ -81,11 +81,12 @@ def solve_linear(
     return state.solution(tol, time.perf_counter() - began)
 
 
-def _is_late(newton: float, left: float, done: float) -> bool:
+def _is_late(rows: Rows, left: float, done: float) -> bool:
     """Whether Newton's method is to go on: for less work, or where sweeps take longer than said.
 
     Their rate falls. What they have done already counts until they are nearly there.
     """
+    newton = newton_work(rows, left + done)
     return newton < left or (newton < left + done and newton < 3.0 * left)
 
 
