@@ -460,10 +460,7 @@ def epoch_work(rows: Rows) -> float:
 
 
 def newton_work(rows: Rows, most: float = math.inf) -> float:
-    """Return the estimated work of Newton's method from here, see `epoch_work`.
-
-    Infinite if it is more than `most` without products of rows, which need not be counted then.
-    """
+    """Return the estimated work of Newton's method from here; infinite if surely above `most`."""
     smooth, d, width = rows.smooth, rows.n_features, rows.entries / rows.n
     n_inside = rows.n if smooth else rows.n // 4
     if not rows.is_zero:
@@ -473,8 +470,6 @@ def newton_work(rows: Rows, most: float = math.inf) -> float:
             n_inside = max(n_inside, rows.n // 4)
     n_inside = min(n_inside, rows.n_undecided)
     side = min(n_inside, d)
-    if side > LARGEST_SYSTEM:
-        return math.inf
     # Typical numbers of steps, and how often all products are summed up. What sweeps have found, or
     # the solution for another C, saves steps; next to a prescribed sum sweeps save few.
     n_steps, n_sums = (8, 1) if smooth else (50, 100)
@@ -482,7 +477,7 @@ def newton_work(rows: Rows, most: float = math.inf) -> float:
         n_steps, n_sums = 15, 30
     # Three passes over the rows, a factorisation, and what does not depend on the sizes.
     step = 3.0 * (0.7 * width + 5.0) * rows.n_undecided + PER_MULTIPLY * side**3 / 3.0 + 1e5
-    if n_steps * step > most:
+    if side > LARGEST_SYSTEM or n_steps * step > most:
         return math.inf
     if rows.meetings is not None and side < d:
         # Pairs of entries of two rows that meet in a column, which have to be found.
@@ -502,5 +497,4 @@ def begins_with_newton(rows: Rows) -> bool:
     """Whether "auto" goes from here by Newton's method, without a sweep."""
     # Losses with shifts take more epochs, of which all samples have a part.
     n_epochs = 100.0 if rows.smooth else 40.0
-    most = n_epochs * epoch_work(rows)
-    return newton_work(rows, most) < most
+    return newton_work(rows, most := n_epochs * epoch_work(rows)) < most
