@@ -132,7 +132,7 @@ class SVMProblem:
         else:
             kept = self._kept_blocks(block_bytes(division))
             blocks = ClassBlocks(samples.values, division, settings.bias, kept)
-        return ClassPairs(blocks, *how, settings.max_iter, self.road.steps_each)
+        return ClassPairs(blocks, *how, settings.max_iter, self.road.most_steps)
 
     @cached_property
     def near_zero(self) -> tuple[Any, Any]:

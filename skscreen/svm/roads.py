@@ -13,9 +13,8 @@ from typing import Literal, Protocol
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 from skscreen.svm.screening.rules import BEST
 
-# What is asked for: one C; one C without any loss; a grid of values of C; a path of values chosen
-# by solutions; or bounds on all solutions of a range. The last two need the margins of solutions.
-# Or a nu, or some of them.
+# What is asked for: one C; one C without any loss; a grid of C; values of C chosen by solutions, or
+# bounds on all solutions of a range, which both need margins of solutions; one nu or some.
 Plan = Literal["one C", "C=inf", "grid", "eps", "bounds", "nu"]
 
 Solver = Literal[
@@ -44,8 +43,8 @@ BY_FEATURES: tuple[Values, ...] = ("rows", "full features", "sparse features")
 # of pairs of classes, and of a single problem for one C; of a pair for the linear kernel, and of a
 # linear regression, whose rows are faster but for so few that what they prepare takes longer.
 FEW_IN_PAIRS, FEW, FEW_ROWS, FEW_IN_TUBE = 2000, 1000, 400, 200
-# Steps a sample, and features, up to which more of a single problem are tried as those of a pair.
-STEPS_TRIED, WIDE_TRIED = 2, 200
+# Steps (at a nu, too), and features, up to which more of a single problem are tried that way.
+STEPS_TRIED, WIDE_TRIED = 4000, 200
 # The same of regressions at a nu, most of whose samples are support vectors, and linear ones.
 FEW_IN_TUBE_AT_NU, FEW_ROWS_AT_NU = 1600, 1000
 # Largest class whose kernel matrix is kept in memory, 36 MB; pairs of larger ones have none.
@@ -186,8 +185,8 @@ class Road:
     screens: str = ""
     # One call solves all problems, or they share what is computed for it.
     together: bool = False
-    # Steps a sample after which the road of another `Fit.again` takes over.
-    steps_each: float = math.inf
+    # Steps after which the road of another `Fit.again` takes over.
+    most_steps: float = math.inf
     # Tolerance up to which linear systems give solutions their last digits.
     polished: float = LAST_DIGITS
     # Solutions are kept in the store of the user.
@@ -295,9 +294,10 @@ def _at_nu(fit: Fit, facts: Facts) -> Road:
         # Next to one prescribed sum rows are as fast as ever.
         return Road("rows", "rows", double=True, polished=0.0)
     if is_few_at_nu(fit, facts):
-        return Road("class pairs", "columns", double=True, polished=0.0)
-    most = BY_BLOCKS_AT_NU if fit.kernel == "rbf" else BY_BLOCKS
-    in_tiles = not fit.fits or (fit.n > most and fit.is_definite and facts.is_wide)
+        most = STEPS_TRIED * fit.n_duals // fit.n
+        return Road("class pairs", "columns", double=True, polished=0.0, most_steps=most)
+    largest = BY_BLOCKS_AT_NU if fit.kernel == "rbf" else BY_BLOCKS
+    in_tiles = not fit.fits or (fit.n > largest and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
     in_system = fit.n_duals <= FEW_IN_SYSTEM
     return Road(
@@ -322,7 +322,7 @@ def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
             return Road("LIBSVM", "matrix", double=True, together=True) if is_whole else None
         values: Values = "few" if fit.one_vs_one and _is_whole(fit, facts) else "columns"
         most = math.inf if fit.one_vs_one or fit.n <= FEW else STEPS_TRIED
-        return Road("class pairs", values, double=True, together=True, steps_each=most)
+        return Road("class pairs", values, double=True, together=True, most_steps=most)
     shares = fit.one_vs_one and fit.is_definite and fit.kernel != "linear"
     if shares and facts.largest <= LARGEST_SINGLE:
         return Road("class pairs", "class blocks", together=True, stores=fit.stored)

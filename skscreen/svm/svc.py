@@ -201,7 +201,7 @@ class ScreenedSVC(OwnScreening, BaseSVC):
     polynomial kernels, and for the linear one with a free intercept; one-vs-one for any kernel
     whose matrix is positive semi-definite, and for the linear one if no two classes have more than
     400 samples. With RBF and polynomial kernels up to 2,000 dense samples of two classes with up to
-    200 features begin so, and end so unless that takes more than two steps for each sample.
+    200 features begin so, and end so unless that takes more than 4,000 steps.
 
     With a `tol` of at most 1e-8, and at most 500 samples of margin 1, a final linear solve usually
     brings the gap below 1e-12; not for linear problems of sparse data with more than 100,000

@@ -198,6 +198,19 @@ def test_targets_of_two_levels_apart_have_weights():
     assert path[2].epsilon_ < 0.99
 
 
+@pytest.mark.slow
+def test_targets_of_two_levels_next_to_a_tube_without_weights():
+    """Working sets take over, as one compiled call would take hundreds of steps a sample."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=500) > 0.0, 1.0, 0.0)
+    model = ScreenedNuSVR(nu=0.05).fit(X, y)
+    assert 8000 < model.n_iter_ < 200_000
+    assert model.dual_gap_ <= 1e-6 and 0.49 < model.epsilon_ < 0.5
+    other = ScreenedSVR(epsilon=model.epsilon_, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), other.predict(X), atol=1e-4)
+
+
 def test_matrices_are_the_same(wine, diabetes):
     X, y = wine
     model = ScreenedNuSVC(nu=0.2, gamma=0.05, tol=1e-9).fit(X, y)

@@ -37,7 +37,7 @@ AT_NU = replace(TWO, plan="nu", indefinite="warn")
 ONE_CLASS = replace(AT_NU, classes=(600,), one_class=True)
 FEATURES = replace(REST, penalty="l1")
 
-FEW_AT_NU = Road("class pairs", "columns", double=True, polished=0.0)
+FEW_AT_NU = Road("class pairs", "columns", double=True, polished=0.0, most_steps=4000)
 MATRIX_AT_NU = Road("working sets", "matrix", double=True, polished=1e-4)
 TILES_AT_NU = Road("levels", "tiles")
 FULL = Road("L1", "full features", double=True, screens="gap", polished=0.0)
@@ -83,7 +83,7 @@ TABLE = [
     ("more of each of many classes", PAIRS, {"classes": (60,) * 100}, {"width": 20}, FEW),
     ("the same, wide", PAIRS, {"classes": (60,) * 100}, {"width": 200}, WHOLE),
     ("hundreds of sparse classes", PAIRS, {"classes": (40,) * 400}, {}, BLOCKS),
-    ("more than a few", TWO, {"classes": (501, 500)}, {"width": 50}, replace(FEW, steps_each=2)),
+    ("more than a few", TWO, {"classes": (501, 500)}, {"width": 50}, replace(FEW, most_steps=4000)),
     ("the same again", TWO, {"classes": (501, 500), "again": True}, {"width": 50}, ALONE),
     ("the same, sparse", TWO, {"classes": (501, 500)}, {}, ALONE),
     ("the same, wide", TWO, {"classes": (501, 500)}, {"width": 300}, ALONE),
@@ -219,7 +219,7 @@ TABLE = [
     ("tube at a nu", AT_NU, {"classes": (600,), "regression": True, "again": True}, {},
      replace(MATRIX_AT_NU, polished=1e-8)),
     ("few tubes at a nu", AT_NU, {"classes": (1600,), "regression": True}, {"width": 20},
-     FEW_AT_NU),
+     replace(FEW_AT_NU, most_steps=8000)),
     ("more tubes at a nu", AT_NU, {"classes": (1601,), "regression": True}, {"width": 20},
      TILES_AT_NU),
     ("linear tubes at a nu", replace(AT_NU, kernel="linear"),

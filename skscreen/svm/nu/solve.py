@@ -203,12 +203,18 @@ class NuSolver:
         )  # fmt: skip
 
     def _solved(self, dual: Dual, start: Start | None, tol, limit) -> SampleSolution:
+        if self.few is None:
+            return self._of_more(dual, start, tol, limit)
+        most = int(min(STEPS_A_SAMPLE * dual.target.size, self.given.road.most_steps))
+        found = self._of_few(dual, start, tol, most if limit is None else limit)
+        if found.converged or limit is not None:
+            return found
+        more = self._of_more(dual, Start(found.beta), tol, limit)
+        return replace(more, n_iter=found.n_iter + more.n_iter)
+
+    def _of_more(self, dual: Dual, start: Start | None, tol, limit) -> SampleSolution:
+        """Return what rows, or working sets, find."""
         limits, n = {} if limit is None else {"max_iter": limit}, dual.target.size
-        if self.few is not None:
-            found = self._of_few(dual, start, tol, STEPS_A_SAMPLE * n if limit is None else limit)
-            if found.converged or limit is not None:
-                return found
-            start = Start(found.beta)
         if isinstance(self.samples, LinearSamples):
             begin = None if start is None else start.beta
             found = solve_linear(

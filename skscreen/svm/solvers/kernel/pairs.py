@@ -52,16 +52,16 @@ Solve = Callable[[Dual, np.ndarray, float, int], Found]
 class ClassPairs:
     """Solves problems that share kernel values, in at most `max_iter` steps for a value of C.
 
-    Without that in `steps_each` for each sample of a problem that is solved alone.
+    Without that in `most_steps` of a problem that is solved alone.
     """
 
     def __init__(
         self, blocks, division: Division | BothSides, bias: float, free: bool,
-        max_iter: int | None, steps_each: float = STEPS_A_SAMPLE,
+        max_iter: int | None, most_steps: float = np.inf,
     ):  # fmt: skip
         self.blocks, self._division = blocks, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
-        self._steps_each = min(steps_each, STEPS_A_SAMPLE)
+        self._most_steps = most_steps
 
     def solve_path(
         self, problem: int, Cs: Iterable[float], tol: float, start: np.ndarray | None = None
@@ -69,7 +69,7 @@ class ClassPairs:
         """Solve a problem for one C after the other to a relative gap, from `start` (n_pair,)."""
         rows, signs = self._division.rows(problem), self._division.signs(problem)
         whole = Dual.of(self._division.losses_of_hinge(problem), signs, self._free)
-        limit = self._max_iter or int(self._steps_each * rows.size)
+        limit = self._max_iter or int(min(STEPS_A_SAMPLE * rows.size, self._most_steps))
         solve, before = self.blocks.pair(problem, rows), None
         beta = np.zeros(signs.size) if start is None else np.array(start)
         for C in Cs:

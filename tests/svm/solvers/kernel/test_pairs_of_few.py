@@ -169,12 +169,12 @@ def test_more_samples_that_take_many_steps_are_solved_elsewhere():
     Z, labels = make_classification(1200, 10, n_informative=5, flip_y=0.1, random_state=0)
     model = ScreenedSVC(100.0).fit(Z, labels)
     # What has been found is a start.
-    assert model.n_iter_ > 2400 and model.dual_gap_ <= 1e-6
+    assert model.n_iter_ > 4000 and model.dual_gap_ <= 1e-6
     found = SVC(C=100.0, tol=1e-8).fit(Z, labels)
     assert_allclose(model.decision_function(Z), found.decision_function(Z), atol=0.01)
     # A limit by the user is one for both.
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        assert ScreenedSVC(100.0, max_iter=3000).fit(Z, labels).n_iter_ <= 3000
+        assert ScreenedSVC(100.0, max_iter=5000).fit(Z, labels).n_iter_ <= 5000
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel": "poly", "degree": 0}])
