@@ -63,7 +63,8 @@ def solve_kernel(
     y = samples.y
     start, scores = (None if part is None else y * part for part in (start, margins))
     dual = Dual.of(losses, y, free, sums)
-    return Labelled(kernel.solve_kernel(samples.inner, dual, start=start, scores=scores, **how), y)
+    begin = None if start is None else kernel.Start(start, start, scores)
+    return Labelled(kernel.solve_kernel(samples.inner, dual, start=begin, **how), y)
 
 
 def solve_linear(samples, losses, *, free=False, total=0.0, start=None, **how):

@@ -13,7 +13,6 @@ from skscreen.core.decisions import UNDECIDED
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
-from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.samples.labels import check_bounds
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import GivenTargets, Samples, as_given, certified
@@ -23,6 +22,7 @@ from skscreen.svm.roads import LAST_DIGITS
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Bound, ball_test, one_ball
+from skscreen.svm.solvers.kernel.solve import Start
 from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -41,6 +41,7 @@ class _Known:
     rounding: float = 0.0
     apart: float = 0.0
     codes: np.ndarray | None = None
+    errors: np.ndarray | None = None  # bounds on errors of f, if known
     dual: Dual | None = None  # the problem of this C; both are made when first asked for
     reference: Reference | None = None
 
@@ -120,12 +121,12 @@ class SamplePathSolver:
             # The gap is only larger if rounding errors of the scores are too large.
             if first.certificate.relative_gap <= tol:
                 return self._keep(C, dual, first, [], None, began)
-        f = codes = None
+        begin, codes = None if start is None else Start(start), None
         history: list[ScreeningEvent] = []
-        if start is None and self._known:
-            start, f, codes = self._carry_over(C, dual, history)
+        if begin is None and self._known:
+            begin, codes = self._carry_over(C, dual, history)
         with blas_threads_for(self.samples.width):
-            solution = self._solved(dual, start, f, codes, tol)
+            solution = self._solved(dual, begin, codes, tol)
             history += after_steps(solution.history, 0, lam=1.0 / C)
             decided = codes is not None and codes.any()
             if not solution.converged and decided and solution.n_iter < self._max_iter:
@@ -134,9 +135,9 @@ class SamplePathSolver:
                 before, codes = solution.n_iter, None
                 # A point far off is a worse start than none.
                 far = solution.certificate.gap > solution.certificate.primal
-                start = None if far else solution.beta
+                begin = None if far else Start(solution.beta)
                 event = ScreeningEvent("repair", 1.0 / C, before, 0, 0, self.samples.n, 0)
-                solution = self._solved(dual, start, None, None, tol, before)
+                solution = self._solved(dual, begin, None, tol, before)
                 history += [event, *after_steps(solution.history, before, lam=1.0 / C)]
                 solution = replace(solution, n_iter=solution.n_iter + before)
         return self._keep(C, dual, solution, history, codes, began)
@@ -150,8 +151,11 @@ class SamplePathSolver:
             raise IndefiniteError(indefinite_message("the square of a norm is negative"))
         self._on_path = True
         self._known = [
-            _Known(C, found.beta, found.scores, found.b, found.rounding, found.apart, codes, dual)
-        ]
+            _Known(
+                C, found.beta, found.scores, found.b, found.rounding, found.apart, codes,
+                found.errors, dual,
+            )
+        ]  # fmt: skip
         return replace(found, C=C, history=tuple(history), seconds=time.perf_counter() - began)
 
     def with_proof(self, solution: SampleSolution) -> SampleSolution:
@@ -170,12 +174,14 @@ class SamplePathSolver:
         history, seconds = (*solution.history, event), solution.seconds + seconds
         return replace(solution, history=history, seconds=seconds)
 
-    def _solved(self, dual: Dual, start, f, codes, tol, spent: int = 0) -> SampleSolution:
+    def _solved(
+        self, dual: Dual, start: Start | None, codes, tol: float, spent: int = 0
+    ) -> SampleSolution:
         """Solve, polish where many digits are asked for or rows are few, and certify."""
         # Products with this tolerance stay finite.
         how = {"start": start, "fixed": codes, "tol": min(float(tol), 1e100)}
-        if isinstance(self.samples, KernelSamples):
-            how["scores"] = f
+        if start is not None and isinstance(self.samples, LinearSamples):
+            how["start"] = start.beta
         if self._max_iter < math.inf:
             how["max_iter"] = max(self._max_iter - spent, 0)
         solution = self._solve(self.samples, dual, **how)
@@ -196,14 +202,14 @@ class SamplePathSolver:
         )  # fmt: skip
 
     def _carry_over(self, C: float, dual: Dual, history: list[ScreeningEvent]):
-        """Return a start for C, its scores and decisions, from solutions for other C."""
+        """Return a start for C, and decisions, from solutions for other C."""
         began = time.perf_counter()
         nearest = min(self._known, key=lambda known: abs(math.log(C / known.C)))
-        start, f = self._scaled(nearest, C, dual)
+        start, f, errors = self._scaled(nearest, C, dual)
         ends = sorted(self._known, key=lambda known: known.C)
         between = len(ends) == 2 and ends[0].C < C < ends[1].C
         if between:
-            start, f = self._interpolated(ends[0], ends[1], C, dual)
+            (start, f), errors = self._interpolated(ends[0], ends[1], C, dual), None
         codes = None
         if self._bound is not None:
             if between:
@@ -211,13 +217,13 @@ class SamplePathSolver:
             else:
                 codes = self._decided(nearest, C, self._bound)
             moved = dual.moved(start, codes)
-            f = f + self.samples.q_dot(moved - start)
+            f, errors = f + self.samples.q_dot(moved - start), None
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
         # Solvers take scores with such errors for exact ones.
         exact = nearest.rounding <= 32.0 * EPS * float(np.abs(nearest.beta) @ self.samples.norms)
-        return start, f if exact else None, codes
+        return Start(start, start, f if exact else None, errors), codes
 
     def _decided(self, known: _Known, C: float, bound: Bound) -> np.ndarray:
         """Return what a point of some C decides for another C, or for its own."""
@@ -240,7 +246,9 @@ class SamplePathSolver:
         return int(np.count_nonzero(self._decided(known, ahead, self._bound) != UNDECIDED))
 
     def _scaled(self, known: _Known, C: float, dual: Dual):
-        """Return C / C0 times a point, with variables at their bound kept exactly there.
+        """Return C / C0 times a point, its scores and bounds on their errors, if known.
+
+        Variables at their bound are kept exactly there.
 
         With few at their bound times what raises the dual value most: for a hard margin that is 1.
         """
@@ -253,7 +261,7 @@ class SamplePathSolver:
         start = np.clip(rho * beta, dual.low, dual.high)
         if rho == ratio:
             start[at_bound] = dual.ends[at_bound]
-        return start, rho * known.f
+        return start, rho * known.f, None if known.errors is None else rho * known.errors
 
     def _at_bound(self, known: _Known) -> np.ndarray:
         """Return which dual variables are at their bound, and not at 0."""

@@ -36,9 +36,9 @@ def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
     samples, y = KernelSamples(gram), np.where(rng.random(30) < 0.5, -1.0, 1.0)
     starts = []
 
-    def solve(samples, dual, *, start, scores, **how):
-        starts.append((start, scores))
-        return solve_kernel(samples, dual, start=start, scores=scores, **how)
+    def solve(samples, dual, *, start, **how):
+        starts.append(start)
+        return solve_kernel(samples, dual, start=start, **how)
 
     def dual(beta):
         return np.abs(beta).sum() - 0.5 * beta @ samples.q_dot(beta)
@@ -49,9 +49,24 @@ def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
     before = solver.solve(C, 1e-9).beta
     assert 0 < np.count_nonzero(np.abs(before) == C) < 0.5 * np.count_nonzero(before)
     after = solver.solve(4.0 * C, 1e-9)
-    start, scores = starts[-1]
+    start, known, scores, _ = starts[-1]
+    np.testing.assert_array_equal(start, known)
     np.testing.assert_allclose(scores, samples.q_dot(start), atol=1e-12)
     ratio = start[0] / before[0]
     assert 1.0 < ratio < 4.0 and np.allclose(start, ratio * before)
     assert dual(start) >= max(dual(t * before) for t in np.linspace(1.0, 4.0, 50)) - 1e-12
     assert after.converged
+
+
+def test_scores_are_carried_along_a_path_within_their_errors():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 4))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=400) > 0.0, 1.0, -1.0)
+    samples = KernelSamples(Gram(X, Kernel("rbf", gamma=0.2)))
+    solver = SamplePathSolver(samples, Dual.of(hinge(np.ones(400)), y, True), solve_kernel, "")
+    for C in np.geomspace(0.1, 100.0, 12):
+        found = solver.solve(C, 1e-6)
+        size = np.finfo(float).eps * np.abs(found.beta) @ samples.norms
+        off = np.abs(found.scores - samples.exact_scores(np.arange(400), found.beta))
+        assert found.converged and found.rounding == 0.0
+        assert off.max() <= 4.0 * size and found.errors.max() <= 4.0 * size

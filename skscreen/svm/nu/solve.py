@@ -165,7 +165,7 @@ class NuSolver:
                 if wanted < EPS:
                     # No gap of sums of this size is so small: of a sphere next to a point.
                     break
-                start = Start(found.beta, found.beta, found.scores, _errors(found))
+                start = Start(found.beta, found.beta, found.scores, found.errors)
         solution = NuSolution(
             **{**vars(found), "n_iter": spent, "converged": gap <= allowed, "nu": float(nu)},
         )
@@ -257,7 +257,7 @@ class NuSolver:
         self._fresh = min(self._fresh, float(np.mean(errors)))
         if float(np.mean(errors)) > _WORN * self._fresh:
             return Start(wanted)
-        return Start(wanted, last.beta, last.scores, errors)
+        return Start(wanted, last.beta, last.scores, last.errors)
 
     def region(self, beta: np.ndarray, nu: float) -> tuple[Dual, Region]:
         """Return the problem at a nu, and where its exact solutions are, from any beta (n,)."""

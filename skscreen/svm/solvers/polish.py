@@ -124,4 +124,4 @@ def _better(best: SampleSolution, dual: Dual, beta: np.ndarray, f: np.ndarray) -
     if not view.gap < best.certificate.gap:
         return best
     certificate = Certificate(view.primal, view.primal - view.gap, view.gap)
-    return replace(best, beta=beta, scores=f, b=view.b, certificate=certificate)
+    return replace(best, beta=beta, scores=f, b=view.b, certificate=certificate, errors=None)

@@ -110,10 +110,10 @@ class SampleSolution(Solved):
 
     def stretched(self, factor: float, b: float) -> "SampleSolution":
         """Return the solution with a vector `factor` times as long, and the intercept of that."""
-        w = None if self.w is None else factor * self.w
+        w, errors = (None if part is None else factor * part for part in (self.w, self.errors))
         return replace(
             self, beta=factor * self.beta, scores=factor * self.scores, w=w, b=b,
-            apart=factor * self.apart,
+            apart=factor * self.apart, errors=errors,
         )  # fmt: skip
 
     @property

@@ -21,12 +21,15 @@ from skscreen.svm.solvers.solution import SampleSolution, since
 
 
 class Start(NamedTuple):
-    """Dual variables to start from; if known, the scores of others near them, and their errors."""
+    """Dual variables to start from; if known, the scores of others near them.
+
+    Without bounds on their errors scores count as those of double precision.
+    """
 
     beta: np.ndarray
     known: np.ndarray | None = None
     scores: np.ndarray | None = None
-    errors: np.ndarray | float = 0.0  # beyond those of double precision
+    errors: np.ndarray | None = None
 
 
 def solve_kernel(
@@ -34,7 +37,6 @@ def solve_kernel(
     dual: Dual,
     *,
     start: np.ndarray | Start | None = None,
-    scores: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
     max_iter: int | None = None,
@@ -45,12 +47,12 @@ def solve_kernel(
 ) -> SampleSolution:
     """Solve a problem to a certified relative duality gap.
 
-    `start` (n,) are dual variables of any problem, `scores` are K start, if known. `fixed` (n,) are
-    codes of decisions from safe screening: they are trusted, but the full certificate is what
-    decides. `max_iter` limits steps of SMO and Newton's method together. `double` asks for scores
-    in double precision from the beginning, `exact` for scores in it at the end, as starts and
-    references for other C have them. `interior` tells a regression without a tube whose matrix is
-    in memory. Without a start, and in tiles, `levels` find one on growing parts of the samples.
+    `start` are dual variables (n,) of any problem. `fixed` (n,) are codes of decisions from safe
+    screening: they are trusted, but the full certificate is what decides. `max_iter` limits steps
+    of SMO and Newton's method together. `double` asks for scores in double precision from the
+    beginning, `exact` for scores in it at the end, as starts and references for other C have them.
+    `interior` tells a regression without a tube whose matrix is in memory. Without a start, and in
+    tiles, `levels` find one on growing parts of the samples.
     """
     began = perf_counter()
     limit = STEPS_A_SAMPLE * samples.n if max_iter is None else max_iter
@@ -63,11 +65,10 @@ def solve_kernel(
     inside = interior and _is_far_inside(samples, dual)
     if inside:
         start, problem.engine.n_steps = _from_inside(samples, dual, 0.1 * tol)
-        scores = None  # those given are of another start
         # Where that is not enough steps of other methods are of no use either.
         problem.engine.max_steps = min(problem.engine.max_steps, 4 * samples.n)
     if not isinstance(start, Start):
-        start = None if start is None else Start(start, start, scores)
+        start = None if start is None else Start(start)
     grows = levels and start is None and not (problem.engine.whole or problem.has_held)
     point = from_nothing(problem.engine, problem.dual) if grows else problem.start(start)
     view = problem.solve(point)
@@ -170,8 +171,11 @@ class _Problem:
             return engine.point(everyone, beta)
         change, errors = engine.scores(everyone, beta, everyone, before=start.known)
         norms = self.samples.norms
-        # Scores that count as those of double precision have such errors.
-        errors += start.errors + 64.0 * EPS * float(np.abs(start.known) @ norms) * norms
+        if start.errors is not None:
+            errors += start.errors
+        # Sums of many terms of one sign have larger errors than estimated.
+        digits = 64.0 if start.errors is None else 1.0
+        errors += digits * EPS * float(np.abs(start.known) @ norms) * norms
         return Point(beta, start.scores + change, errors, np.zeros(n, np.bool_))
 
     def solve(self, point: Point) -> View:
