@@ -33,7 +33,7 @@ def passed(model, X, y):
 
 @pytest.mark.parametrize(
     ("n", "n_classes", "most_files", "most_functions"),
-    [(150, 3, 11, 60), (2100, 3, 15, 78), (2500, 2, 18, 119)],
+    [(150, 3, 11, 60), (2100, 3, 16, 79), (2500, 2, 18, 119)],
     ids=["small", "one against one", "two classes"],
 )
 def test_a_fit_passes_few_files_and_functions(n, n_classes, most_files, most_functions):

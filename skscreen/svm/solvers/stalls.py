@@ -23,6 +23,6 @@ class Stalls:
         # There is nothing to gain from a gap of 0.
         gains = gains or (gap < self.gap and gap <= self.share * self.gap)
         if gains or self.each:
-            self.gap = min(gap, self.gap)
+            self.gap = min(self.gap, gap)
         self.rounds = 0 if gains else self.rounds + weight
         return self.rounds

@@ -39,6 +39,7 @@ from skscreen.samples.kernels.gram import Gram, Places
 from skscreen.svm.certificate import Point, certify
 from skscreen.svm.dual import Dual, View
 from skscreen.svm.solvers.kernel.block_newton import newton_step
+from skscreen.svm.solvers.stalls import Stalls
 
 # Size of U, and least size of a working set.
 _NEAR, _LEAST = 6000, 1000
@@ -125,8 +126,8 @@ class Engine:
         certified: bool = False,
     ) -> View:
         """Improve a point on some samples to a relative gap, as scores show it or `certified`."""
-        double, before, least = self.whole or certified, None, np.inf
-        share = _SLOW if double else _STALLED
+        double, before = self.whole or certified, None
+        stalls = Stalls(_SLOW if double else _STALLED, each=True)
         for _ in range(_PASSES):
             # A certificate knows which samples add to the gap.
             parts = None
@@ -142,11 +143,11 @@ class Engine:
                 self.progress.append((self.n_steps, perf_counter(), view.primal, view.gap))
             if view.gap <= tol * abs(view.primal) or self.n_steps >= self.max_steps:
                 break
-            if before is not None and stalls(dual, view, before, least * share):
+            if stalls.see(view.gap, before is None or rises(dual, view, before)):
                 if not double or self.double:
                     break
                 self._to_double()
-            before, least = view, min(least, view.gap)
+            before = view
             U = self._near(dual, point, view, parts)
             if U.size == 0:
                 break
@@ -295,15 +296,14 @@ class Engine:
         return np.clip(beta[:m] / unit, dual.low, dual.high)
 
 
-def stalls(dual: Dual, view: View, before: View, most: float) -> bool:
-    """Whether a pass left more than `most` of a gap, and the dual value hardly rose."""
-    if view.gap <= most:
-        return False
+def rises(dual: Dual, view: View, before: View) -> bool:
+    """Whether a pass has raised the dual value by more than hardly anything."""
     # Far from the solution the gap may rise, but the dual value does not fall. It cannot rise by
     # more than to the primal value of beta = 0, perhaps far below that of the point.
     risen = view.dual - before.dual
     left = float(dual.losses(dual.target).sum()) - before.dual
-    return risen < _RISEN * min(before.gap, left)
+    # Values that overflow are no reason to end.
+    return not risen < _RISEN * min(before.gap, left)
 
 
 def _in_groups(group: np.ndarray, *known) -> int:

@@ -32,6 +32,7 @@ from skscreen.svm.solvers.kernel.engine import DIGITS, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.few import FewValues, few_values, first_part, solve_few
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.solution import PairSolutions, Solution, growth
+from skscreen.svm.solvers.stalls import Stalls
 
 # Largest working set of compiled loops on class blocks.
 _LARGEST = loops.LARGEST_SET
@@ -315,15 +316,14 @@ def _solve(
     # Room for the matrix of a working set, whose rows are padded.
     room = min(n, _LARGEST) * (min(n, _LARGEST) + loops.SMO_LANES)
     memory = np.empty(room, values[0].dtype)
-    steps, best, least = 0, -np.inf, np.inf
+    steps, best, stalls = 0, -np.inf, Stalls(_SLOW, each=True)
     for turn in range(_PASSES + 1):
         if turn or beta.any():
             scores(beta, point.f, point.errors)
             point.exact[:] = False
             view, _ = certify(dual, point, tol, compute)
             risen, best = view.dual - best, max(best, view.dual)
-            slow = not (view.gap <= _SLOW * least or risen > _RISEN * view.gap)
-            least = min(least, view.gap)
+            slow = stalls.see(view.gap, risen > _RISEN * view.gap) > 0
             done = view.gap <= tol * view.primal or slow
             if done or steps >= limit or turn == _PASSES:
                 break

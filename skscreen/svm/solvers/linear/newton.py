@@ -40,6 +40,7 @@ from skscreen.samples.rows import LARGEST, LinearSamples
 from skscreen.svm.dual import Dual
 from skscreen.svm.solvers.linear.hessian import Hessian
 from skscreen.svm.solvers.linear.state import SampleState
+from skscreen.svm.solvers.stalls import Stalls
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
@@ -51,7 +52,8 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     if smooth and not state.beta.any():
         w = _from_part(state, w, max_iter)
     zones, part, failures = None if smooth else _Zones(state), None, 0
-    # After eight problems without gain only rounding errors are left.
+    # After eight problems without gain only rounding errors are left. They need not come one after
+    # the other, as in `Stalls`: zones that widen again may help once.
     while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
         # One problem is all there is without zones.
         if screening and not smooth:
@@ -166,7 +168,7 @@ class _Undecided:
         self._hessian.begin(width)
         # Both are updated in every step; this removes rounding errors.
         slopes, total = self._target - samples.margins(w), self._given.copy()
-        last, least, lost, before = np.zeros(samples.n), np.inf, 0, np.inf
+        last, stalls, before = np.zeros(samples.n), Stalls(1.0), np.inf
         lowest = w.copy(), last
         for steps in range(most + 1):
             smoothed = loops.smooth_duals(smooth, slopes, beta := np.empty(samples.n))
@@ -192,9 +194,9 @@ class _Undecided:
                 if beyond <= self.slackness + wanted or error >= 0.25 * before:
                     self.beta = beta
                     return steps, True
-            before, lost = error, 0 if own + smoothed < least else lost + 1
+            before, lost = error, stalls.see(own + smoothed)
             if lost == 0:
-                least, lowest = own + smoothed, (w.copy(), beta)
+                lowest = w.copy(), beta
             # Only rounding errors keep steps from lowering the objective.
             if steps == most or lost == 3:
                 break

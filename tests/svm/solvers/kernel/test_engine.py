@@ -13,7 +13,7 @@ from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.dual import Dual, View
 from skscreen.svm.solvers.kernel import levels
-from skscreen.svm.solvers.kernel.engine import Engine, stalls
+from skscreen.svm.solvers.kernel.engine import Engine, rises
 from tests.awkward_data import HARD, on_a_line
 from tests.svm_labelled import KernelSamples, solve_kernel
 from tests.svm_reference import free_gap, free_optimum, gap, optimum
@@ -202,8 +202,8 @@ def level_box(n, C=1.0):
 def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
     # The value of beta = 0 is 400, so that the dual can rise from 100 by 300, whatever the gap is.
     before, after = (View(0.0, np.empty(0), 1e5, 1e5 + dual, 1e5) for dual in (100.0, 140.0))
-    assert not stalls(level_box(400), after, before, 0.98e5)
-    assert stalls(level_box(400), before, before, 0.98e5)
+    assert rises(level_box(400), after, before)
+    assert not rises(level_box(400), before, before)
 
 
 def test_levels_of_any_size_lead_to_the_same_optimum():
