@@ -24,6 +24,7 @@ from skscreen import (
 from skscreen.svm.nu.labelled import NuProblems
 from skscreen.svm.problem import build
 from skscreen.svm.roads import Fit, Road, Rows, begins_with_newton, newton_work, road
+from skscreen.svm.solvers.linear.solve import is_late
 
 # Two classes of 600 samples, and pairs of three or more.
 TWO = Fit("rbf", (300, 300), "hinge")
@@ -384,3 +385,14 @@ def test_what_could_have_been_decided_ahead_is_told_when_asked_for(options):
     assert "path" not in path.screening_history["where"]
     np.testing.assert_allclose(path.rates, asked.rates, atol=0.03)
     assert not svc_path(X, y, Cs=Cs, screening="gap", **options).path_rates.any()
+    # What cannot be less than is asked about needs no count of products.
+    assert np.isinf(newton_work(replace(TEXT, n_undecided=3000, meetings=pytest.fail), 1e6))
+
+
+def test_sweeps_end_where_they_take_longer_than_said():
+    """The less is left the longer; what is done counts more once Newton's method costs less."""
+    rows = replace(NARROW_ROWS, smooth=False, n_inside=100, is_zero=False)
+    work = newton_work(rows)
+    assert is_late(rows, 1.1 * work, 0.0) and not is_late(rows, 0.9 * work, 0.0)
+    assert is_late(rows, 0.5 * work, 0.9 * work) and not is_late(rows, 0.25 * work, 0.9 * work)
+    assert is_late(rows, 0.25 * work, 1.1 * work) and not is_late(rows, 0.1 * work, 1.1 * work)

@@ -52,7 +52,7 @@ def solve_linear(
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left, done: _is_late(rows_at(state), left, done),
+            give_up=lambda left, done: is_late(rows_at(state), left, done),
         )  # fmt: skip
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
@@ -81,13 +81,15 @@ def solve_linear(
     return state.solution(tol, time.perf_counter() - began)
 
 
-def _is_late(rows: Rows, left: float, done: float) -> bool:
+def is_late(rows: Rows, left: float, done: float) -> bool:
     """Whether Newton's method is to go on: for less work, or where sweeps take longer than said.
 
-    Their rate falls. What they have done already counts until they are nearly there.
+    Their rate falls. What they have done already counts until they are nearly there, and longer
+    once it would have been enough for Newton's method.
     """
     newton = newton_work(rows, left + done)
-    return newton < left or (newton < left + done and newton < 3.0 * left)
+    few = 6.0 if newton < done else 3.0
+    return newton < left or (newton < left + done and newton < few * left)
 
 
 def rows_at(state: SampleState) -> Rows:
