@@ -44,7 +44,7 @@ class NuSamples:
     def of(
         cls, model: BaseEstimator, X: Matrix, kernel: Kernel, classes: Sequence[int],
         places: np.ndarray | None = None, values: Callable[[], FewValues] | None = None,
-        **how: Any,
+        indefinite: str = "warn", **how: Any,
     ) -> NuSamples:  # fmt: skip
         """Return those of an estimator, by default all of X; `how` is more of the `Fit`."""
         settings = Settings(
@@ -53,11 +53,11 @@ class NuSamples:
         )  # fmt: skip
         fit = Fit(
             str(kernel.name), tuple(classes), settings.loss, is_definite=kernel.is_definite,
-            plan="nu", cache_size=settings.cache_size, indefinite="warn",
+            plan="nu", cache_size=settings.cache_size, indefinite=indefinite, **how,
         )  # fmt: skip
         places = np.arange(X.shape[0]) if places is None else places
         values = partial(values_at_nu, X, kernel) if values is None else values
-        return cls(SampleSet(X, kernel, settings, replace(fit, **how)), places, values)
+        return cls(SampleSet(X, kernel, settings, fit), places, values)
 
     @cached_property
     def known(self) -> SampleSet:
@@ -67,7 +67,7 @@ class NuSamples:
             return every
         return replace(every, X=of_rows(every.X, places, every.kernel.name == "precomputed"))
 
-    @property
+    @cached_property
     def road(self) -> Road:
         """How the problem is solved."""
         # Few samples are not copied.
