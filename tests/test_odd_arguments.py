@@ -19,6 +19,7 @@ from skscreen import (
     PragamSVC,
     ScreenedLinearSVC,
     ScreenedLinearSVR,
+    ScreenedNuSVC,
     ScreenedOneClassSVM,
     ScreenedRTLM,
     ScreenedRTLMCV,
@@ -26,11 +27,13 @@ from skscreen import (
     ScreenedSVCCV,
     ScreenedSVR,
     embedding_dimension_test,
+    nu_svc_path,
     project_box_equality,
     rtlm_path,
     screen_samples,
     svc_certified_C,
     svc_path,
+    svr_certified_C,
 )
 from skscreen.metrics import precision_at_k_of
 from skscreen.model_selection import cross_val_predict_sequences
@@ -296,3 +299,33 @@ def test_a_lam_beyond_digits_ends_with_the_gap():
     with pytest.warns(ConvergenceWarning, match="gap"):
         model.fit(iris[::3], classes[::3])
     assert model.dual_gap_ > model.tol and np.isfinite(model.components_).all()
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-12, 1e308])
+def test_shares_by_validation_weights_of_any_size(size):
+    weights, targets = np.linspace(0.5, 1.0, 40), 1e-300 * ORDINARY[:40, 0]
+    fit = ORDINARY[:40, 1:4], targets, ORDINARY[40:80, 1:4], targets, (1e-6, 1e3)
+    found, wanted = (
+        svr_certified_C(*fit, kernel="linear", sample_weight_val=each, n_grid=3)
+        for each in (size * weights, weights)
+    )
+    assert 0.0 < found.lower_bound <= found.validation_error <= found.upper_bound
+    assert found.validation_error == pytest.approx(wanted.validation_error, rel=1e-6)
+
+
+def test_nu_weights_out_of_the_range_of_products():
+    for weight in (1e308, 1e100):
+        for model in (ScreenedNuSVC(), ScreenedOneClassSVM(), ScreenedOneClassSVM(shape="sphere")):
+            with pytest.raises(ValueError, match=r"^sample_weight\b"):
+                model.fit(ORDINARY, SIGNS, sample_weight=np.full(N, weight))
+        with pytest.raises(ValueError, match=r"^sample_weight\b"):
+            nu_svc_path(ORDINARY, SIGNS, nus=[0.5], sample_weight=np.full(N, weight))
+
+
+def test_small_samples_of_a_linear_one_class_machine():
+    data = 1e-25 * (ORDINARY[:40, :2] + 3.0)
+    small, ordinary = (
+        ScreenedOneClassSVM(0.3, kernel="linear").fit(each) for each in (data, 1e25 * data)
+    )
+    assert small.objective_ == pytest.approx(1e-50 * ordinary.objective_, rel=1e-5)
+    np.testing.assert_allclose(small.coef_, 1e-25 * ordinary.coef_, rtol=1e-4)

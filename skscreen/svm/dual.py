@@ -148,9 +148,12 @@ class Dual(NamedTuple):
     def sizes(self) -> np.ndarray:
         """Widths, or 1 / shift where there is none: what grows with C."""
         width = self.width
-        return (
-            np.divide(1.0, self.shifts, out=width, where=np.isinf(width)) if self.smooth else width
-        )
+        with np.errstate(over="ignore"):
+            return (
+                np.divide(1.0, self.shifts, out=width, where=np.isinf(width))
+                if self.smooth
+                else width
+            )
 
     @property
     def all_shifts(self) -> np.ndarray:

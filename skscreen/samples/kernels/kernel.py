@@ -14,6 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skscreen._compiled import samples as loops
 from skscreen.core.checks import Matrix, MatrixLike, is_sparse
+from skscreen.core.floats import near_one
 from skscreen.core.sklearn_private import num_samples
 from skscreen.samples.kernels.definite import check_symmetric
 from skscreen.samples.kernels.distances import (
@@ -321,6 +322,7 @@ def gamma_value(gamma: str | float, X: Matrix, weights: np.ndarray) -> float:
     if gamma == "auto":
         return 1.0 / X.shape[1]
     # Samples count by their weights, as if they were repeated.
+    weights = near_one(weights)
     share = weights / (weights.sum() * X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         if is_sparse(X):

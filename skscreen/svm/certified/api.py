@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.checks import Matrix, MatrixLike, check_labels, check_weights
+from skscreen.core.floats import near_one
 from skscreen.core.sklearn_private import Interval, validate_params
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
@@ -407,7 +408,7 @@ class Training:
             raise ValueError(
                 f"y_val must have {X_val.shape[0]} entries, as X_val has samples, got {len(y_val)}."
             )
-        weights = check_weights(weights, X_val.shape[0], "sample_weight_val")
+        weights = near_one(check_weights(weights, X_val.shape[0], "sample_weight_val"))
         counts = np.flatnonzero(weights)
         if counts.size < weights.size:
             X_val, y_val, weights = X_val[counts], y_val[counts], weights[counts]

@@ -69,8 +69,9 @@ class L1Problem:
         self._X, self.signs, self.weights, self._fills = X, y, weights, fills
         is_sparse = sparse.issparse(X)
         squares = with_entries(X, X.data**2) if is_sparse else X * X
-        # Of all columns, in the norm of the dual for C = 1.
-        self._norms = np.sqrt(2.0 * np.asarray(squares.T @ weights).ravel())
+        # Of all columns, in the norm of the dual for C = 1. Where they overflow, so do weights.
+        with np.errstate(over="ignore"):
+            self._norms = np.sqrt(2.0 * np.asarray(squares.T @ weights).ravel())
 
     @property
     def shape(self) -> tuple[int, int]:

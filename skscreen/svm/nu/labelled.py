@@ -18,6 +18,7 @@ from sklearn.svm import NuSVC, NuSVR
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.checks import MatrixLike
+from skscreen.core.floats import near_one
 from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, of_rows
@@ -185,7 +186,7 @@ class NuProblems:
         """The largest nu of all problems."""
         found = 1.0
         for k in range(self.division.n_problems):
-            weights, y = self._weights(k), self.division.signs(k)
+            weights, y = near_one(self._weights(k)), self.division.signs(k)
             ends = weights[y > 0.0].sum(), weights[y < 0.0].sum()
             found = min(found, 2.0 * min(ends) / sum(ends))
         return float(found)
@@ -279,8 +280,8 @@ class NuProblems:
     def solve(self, problem: int, nu: float, tol: float) -> NuFit:
         """Solve a problem for one nu."""
         if not self.twice:
-            self._check_nu(nu)
             check_total(nu, self._weights(problem))
+            self._check_nu(nu)
         try:
             solver = self.solver(problem)
             self._check_common(problem, solver, nu)

@@ -43,8 +43,8 @@ _WORN = 100.0
 # are on the wrong side of any solution may need any number.
 _MOST_WORK = 3.8e10
 
-# Least sum of dual variables, as squares of such sums are divided by.
-_LEAST_TOTAL = 1e-80
+# Least and largest sum of dual variables, as squares of such sums are divided by.
+_LEAST_TOTAL, _LARGEST_TOTAL = 1e-80, 1e80
 
 
 @dataclass(frozen=True)
@@ -305,8 +305,15 @@ def by_libsvm(
 
 
 def check_total(nu: float, weights: np.ndarray) -> None:
-    """Refuse a nu whose dual variables sum to so little that their products underflow."""
-    if nu * float(weights.sum()) < _LEAST_TOTAL:
+    """Refuse a nu whose dual variables have sums of which products under- or overflow."""
+    with np.errstate(over="ignore"):
+        total = nu * float(weights.sum())
+    if not total <= _LARGEST_TOTAL:
+        raise ValueError(
+            f"sample_weight must have a sum that is, times nu={nu:g}, at most "
+            f"{_LARGEST_TOTAL:g}, or products overflow; got {total:g}."
+        )
+    if total < _LEAST_TOTAL:
         raise vanished(
             f"times the weights it is below {_LEAST_TOTAL:g}, and products underflow", nu
         )

@@ -9,6 +9,9 @@ from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.samples.rows import LinearSamples
 
+# Widths with which sums, and their quotients, are far from the ends of single precision.
+_SINGLE = 1e-30, 1e30
+
 
 def by_entries(samples: LinearSamples) -> bool:
     """Whether rows are sparse enough for outer products to be summed up entry by entry."""
@@ -32,8 +35,10 @@ class Hessian:
     def begin(self, width: float) -> None:
         """Set the width of the next systems."""
         self._width, self._slope = width, np.inf
-        # Rounding errors of a sum in single precision are harmless next to the identity.
-        if float(np.finfo(np.float32).eps) * self._total > 10.0 * width:
+        # Rounding errors of a sum in single precision are harmless next to the identity, and so are
+        # terms below its numbers.
+        harmless = float(np.finfo(np.float32).eps) * self._total <= 10.0 * width
+        if not (harmless and _SINGLE[0] <= width <= _SINGLE[1]):
             self._to_double()
 
     def solve(self, x: np.ndarray, inside: np.ndarray) -> np.ndarray:
