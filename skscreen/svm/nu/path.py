@@ -169,7 +169,7 @@ def one_class_path(
 
     Dual variables are piecewise linear in nu, so that the start of each solve is on the line
     through the last two solutions; the values are solved from the largest one down. Each has its
-    own certificate. Many values take about the time of two fits.
+    own certificate. 20 values take two to five times as long as the longest fit.
 
     Parameters
     ----------
