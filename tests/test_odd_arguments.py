@@ -20,6 +20,7 @@ from skscreen import (
     ScreenedLinearSVC,
     ScreenedLinearSVR,
     ScreenedNuSVC,
+    ScreenedNuSVR,
     ScreenedOneClassSVM,
     ScreenedRTLM,
     ScreenedRTLMCV,
@@ -329,3 +330,14 @@ def test_small_samples_of_a_linear_one_class_machine():
     )
     assert small.objective_ == pytest.approx(1e-50 * ordinary.objective_, rel=1e-5)
     np.testing.assert_allclose(small.coef_, 1e-25 * ordinary.coef_, rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("size", [1e15, 1e20, 1e30])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_tube_around_targets_beyond_digits_is_not_certified(kernel, size):
+    # Half of |w|^2 and the losses are nothing beside rounding errors of the targets.
+    targets = size * np.array([1.26, 1.05, 6.4, 1.05])
+    model = ScreenedNuSVR(kernel=kernel)
+    model.fit(ORDINARY[:4, :3], targets, sample_weight=[0.6, 0.7, 2.2, 2.3])
+    assert model.dual_gap_ > model.tol
