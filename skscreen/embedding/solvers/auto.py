@@ -113,7 +113,8 @@ def _choose_ridge(
         # answers are then flung far out, which the answers held out are too few to tell.
         low = max(low, ridges[0])
     n_errors = 2.0 if len(problem.answers) >= 8 * points.size else 0.0
-    X, fewest, best = points.copy(), np.inf, None
+    X, fewest = points.copy(), np.inf
+    best: tuple[np.ndarray, np.ndarray, float] | None = None
     for reg in (low, *(reg for reg in ridges if reg > 2.0 * low)):
         for progress in lbfgs(problem.with_reg(reg), X, rough, passes=passes):
             report(progress)
@@ -128,6 +129,7 @@ def _choose_ridge(
             if fewer.sum() <= n_errors * np.linalg.norm(fewer):
                 continue
         best = mistakes, X.copy(), reg
+    assert best is not None
     return best[1], best[2], passes
 
 
