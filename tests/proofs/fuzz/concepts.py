@@ -66,7 +66,7 @@ def fuzz_concepts(inputs: Inputs) -> None:
     inputs.spoil("answers", "y", "sample_weight", "n_samples", "groups", *valid)
     model = ConceptEmbedding(**{"max_iter": 50, **inputs.options(ConceptEmbedding, valid)})
     answers, y = trials(inputs)
-    n_rows = len(answers) if hasattr(answers, "__len__") and np.ndim(answers) else 1
+    n_rows = len(answers) if hasattr(answers, "__len__") and getattr(answers, "ndim", 1) else 1
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(model.fit, answers, y, sample_weight=weights)
     if done.error is not None:
@@ -83,7 +83,7 @@ def fuzz_search(inputs: Inputs) -> None:
     options = {"max_iter": 50, "l1s": 2, **inputs.options(ConceptEmbeddingCV, valid)}
     model = ConceptEmbeddingCV(**options)
     answers, y = trials(inputs)
-    n_rows = len(answers) if hasattr(answers, "__len__") and np.ndim(answers) else 1
+    n_rows = len(answers) if hasattr(answers, "__len__") and getattr(answers, "ndim", 1) else 1
     weights = inputs.weights("sample_weight", n_rows)[0]
     groups = inputs.junk("groups", inputs.pick(None, np.arange(n_rows) % 3))
     done = call(model.fit, answers, y, sample_weight=weights, groups=groups)
