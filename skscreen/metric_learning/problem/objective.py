@@ -126,9 +126,10 @@ class Evaluation:
         """Duality gap sum FY + |lambda theta - S_K|^2 / (2 lambda) + <theta, [-S]_K>."""
         # Powers of Python floats do not overflow to infinity.
         if not self.point.value.any():
-            positive = self.positive_part()
+            positive = float(self.positive_part())
             return self.fenchel_young + positive * positive / (2.0 * lam)
-        distance = norm(lam * self.point.value - self.adjoint_split[0].value) + self.adjoint_error
+        distance = norm(lam * self.point.value - self.adjoint_split[0].value)
+        distance += float(self.adjoint_error)
         stable = self.fenchel_young + distance * distance / (2.0 * lam) + self.complementarity()
         return stable + self.rounding(lam)
 
