@@ -134,7 +134,7 @@ def test_the_right_sizes_and_kinds_of_samples():
         "ab",
         None,
     ):
-        with pytest.raises(ValueError, match=r"array|sequence"):
+        with pytest.raises(ValueError, match=r"array|\bX must"):
             check_samples(wrong)
     for wrong in ([[1.0, np.nan]], [[1.0, None]], [[np.inf, 0.0]]):
         with pytest.raises(ValueError, match="Input Z contains"):
