@@ -83,6 +83,15 @@ def test_kernels_have_no_coefs():
     assert_allclose(path[1].decision_function(X), scores, atol=1e-10)
 
 
+def test_rounding_errors_of_sums_decide_nothing_at_large_C():
+    """With C = 10^4 a plain sum of dual variables may be off by so much that 10 % are decided."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(1200, 4))
+    labels = A[:, 0] * A[:, 1] + rng.normal(size=1200) > 0.0
+    path = svc_path(A, labels, Cs=[1e3, 1e4], gamma=0.25, tol=1e-8)
+    assert (path.rates >= [0.7, 0.55]).all()
+
+
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_free_intercept(options):
     path = svc_path(X, y, Cs=[0.1, 1.0, 10.0], tol=1e-8, **options | FREE)

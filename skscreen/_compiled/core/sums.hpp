@@ -44,4 +44,16 @@ SKSCREEN_INLINE void for_all(int64_t n, Update update) {
   for (int64_t l = j; l < n; ++l) update(l);
 }
 
+// A sum, and all that rounding has lost of it (Knuth's exact error of an addition). Both together
+// are the sum of n numbers x_i up to EPS |sum| + (n EPS)^2 sum |x_i| (Ogita, Rump, Oishi 2005).
+struct CompensatedSum {
+  double total = 0.0, lost = 0.0;
+
+  SKSCREEN_INLINE void add(double value) {
+    const double sum = total + value, added = sum - total;
+    lost += (total - (sum - added)) + (value - added);
+    total = sum;
+  }
+};
+
 }  // namespace skscreen

@@ -16,22 +16,12 @@
 
 #include "core/checks.hpp"
 #include "core/core.hpp"
+#include "core/sums.hpp"
 
 namespace skscreen::metric_learning {
 
 using Ranges = Array<const int64_t>;
 using Levels = Steps<const double>;
-
-// Compensated sum of numbers >= 0, and all that rounding has lost.
-struct CompensatedSum {
-  double total = 0.0, lost = 0.0;
-
-  SKSCREEN_INLINE void add(double value) {
-    const double sum = total + value;
-    lost += total >= value ? (total - sum) + value : (value - sum) + total;
-    total = sum;
-  }
-};
 
 // Minus the derivative of a loss at margin tau - z: at most `most`, 1 for the smoothed hinge.
 SKSCREEN_INLINE double dual_variable(double z, double width_inverse, double most) {

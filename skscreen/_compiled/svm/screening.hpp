@@ -9,6 +9,7 @@
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
 #include "core/core.hpp"
+#include "core/sums.hpp"
 #include "svm/certificate.hpp"
 
 namespace skscreen::svm {
@@ -135,19 +136,21 @@ inline void decided_by_gap(const Dual& dual, const PointAtC& p, Array<const int8
   const auto most = [&](int64_t i) {
     return dual.smooth() ? std::max(2.0 * p.beta[i], 0.0) : dual.high[i];
   };
-  double length = 0.0, total = 0.0, size = 0.0, falls = 0.0, rises = 0.0, reach = 0.0;
+  double length = 0.0, size = 0.0, falls = 0.0, rises = 0.0, reach = 0.0;
+  CompensatedSum total;
   for (int64_t i = 0; i < n; ++i) {
     const double beta = p.beta[i], low = least(i), high = most(i);
     length += p.norms[i] * std::abs(beta);
-    total += beta;
+    total.add(beta);
     size += std::abs(beta);
     falls += beta - low;
     rises += high - beta;
     reach += p.norms[i] * (high - low);
   }
-  // How far dual variables have to go towards their bounds for their sum to be zero; a sum of n
-  // terms may be off by as many roundings.
-  const double missing = dual.free ? std::abs(total) + (n + 32) * EPS * size : 0.0;
+  // How far dual variables have to go towards their bounds for their sum to be zero. All errors of
+  // scores grow with it, so that it must not be taken for what a plain sum may be off by.
+  const double sum = std::abs(total.total + total.lost), terms = static_cast<double>(n) * EPS;
+  const double missing = dual.free ? sum + 2.0 * EPS * sum + 4.0 * terms * terms * size : 0.0;
   const double room = std::min(falls, rises);
   const double share = missing == 0.0 ? 0.0 : missing < room ? missing / room : INF;
   const double shift = p.error + SLACK * EPS * length + share * reach;
