@@ -122,7 +122,7 @@ def _along(
     model: BaseEstimator, grid: np.ndarray, n: int, solve: Callable[[float], AtNu],
     callbacks: Sequence[object],
 ) -> tuple[AtNu, ...]:  # fmt: skip
-    """Return the solutions for values of nu, from the largest one down; warn of flaws."""
+    """Return the solutions for values of nu, solved in the order of `grid`; warn of flaws."""
     what = f"{n:,} dual variables and scores for {grid.size:,} values of nu"
     check_memory(16.0 * n * grid.size, what, "Use fewer values.")
     if callbacks:
@@ -130,23 +130,28 @@ def _along(
     ends: list[ValueError] = []
 
     def steps() -> Iterator[tuple[AtNu, float]]:
-        for t, nu in enumerate(grid[::-1].tolist()):
+        is_first = True
+        for t, nu in enumerate(grid.tolist()):
             try:
                 found = solve(nu)
             except ValueError as error:
                 # A smaller nu has no solution but w = 0 either.
-                if t == 0 or "too small" not in str(error):
+                if nu == grid.max() or "too small" not in str(error):
                     raise
                 ends.append(error)
+                if is_first:
+                    continue
                 return
+            is_first = False
             yield found, (t + 1) / grid.size
 
     with at_most(model.n_jobs):
         solutions = solve_path(model, steps(), grid.size, "nu")
     if ends:
-        warn_user(f"The path ends at nu={solutions[-1].nu:g}: {ends[0]}")
+        least = min(found.nu for found in solutions)
+        warn_user(f"The path ends at nu={least:g}: {ends[-1]}")
     warn_of(model, [each for found in solutions for each in found.problems])
-    return tuple(solutions[::-1])
+    return tuple(sorted(solutions, key=lambda found: found.nu))
 
 
 def one_class_path(
@@ -168,8 +173,8 @@ def one_class_path(
     """Solve one-class SVMs for many values of nu, each from the solutions before.
 
     Dual variables are piecewise linear in nu, so that the start of each solve is on the line
-    through the last two solutions; the values are solved from the largest one down. Each has its
-    own certificate. 20 values take two to five times as long as the longest fit.
+    through the last two solutions; the values are solved from the smallest one up. Each has its own
+    certificate. 20 values take two to five times as long as the longest fit.
 
     Parameters
     ----------
@@ -186,8 +191,8 @@ def one_class_path(
     Returns
     -------
     NuPath
-        After Ctrl-C it holds the solutions found so far, those of the largest values. So it does,
-        with a warning, from a nu on for which w = 0 is the solution.
+        After Ctrl-C it holds the solutions found so far. Values so small that w = 0 is the solution
+        are left out, with a warning.
 
     Raises
     ------
@@ -221,6 +226,7 @@ def one_class_path(
         held = problem.solve(nu, float(model.tol))
         return AtNu(nu, held, (held.solution,), held.objective)
 
+    # Upwards samples that come inside are added to the scores of few; downwards all are taken out.
     solutions = _along(model, grid, problem.weights.size, solve, callbacks)
     problem.release(X)
     return NuPath(model, solutions, partial(one_class.fitted_at, model, problem))
@@ -249,7 +255,8 @@ def nu_svc_path(
 ) -> NuPath:
     """Solve classifiers at many values of nu, each from the solutions before.
 
-    See `one_class_path`. Along the path C, the attribute `C_` of the estimators, rises as nu falls.
+    See `one_class_path`; values are solved from the largest one down. Along the path C, the
+    attribute `C_` of the estimators, rises as nu falls.
 
     Parameters
     ----------
@@ -325,8 +332,8 @@ def nu_svr_path(
 ) -> NuPath:
     """Solve regressions at many values of nu, each from the solutions before.
 
-    See `one_class_path`. Along the path the width of the tube, the attribute `epsilon_` of the
-    estimators, rises as nu falls.
+    See `one_class_path`; values are solved from the largest one down. Along the path the width of
+    the tube, the attribute `epsilon_` of the estimators, rises as nu falls.
 
     Parameters
     ----------
@@ -398,6 +405,6 @@ def _of_problems(
         objective = float(sum(each.certificate.primal for each in shown))
         return AtNu(nu, found, shown, objective)
 
-    solutions = _along(model, grid, problems.division.n_variables, solve, callbacks)
+    solutions = _along(model, grid[::-1], problems.division.n_variables, solve, callbacks)
     problems.release(X)
     return NuPath(model, solutions, partial(fitted_at, model, problems))
