@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <vector>
 
+#include "concepts/tools.hpp"
 #include "concepts/trials.hpp"
 #include "core/core.hpp"
 #include "distributed/passes.hpp"
 #include "embedding/descent.hpp"
 #include "embedding/places.hpp"
+#include "embedding/reversal.hpp"
 #include "embedding/stochastic.hpp"
 #include "metric_learning/screening.hpp"
 #include "pragam/steps.hpp"
@@ -29,6 +31,9 @@
 #include "svm/narrow_tubes.hpp"
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
+#include "svm/pairs_together.hpp"
+#include "svm/probabilities.hpp"
+#include "svm/scores.hpp"
 #include "svm/screening.hpp"
 
 using namespace skscreen;
@@ -373,6 +378,8 @@ static void run_embedding() {
     sgd_pass(loss, view(X, 2), view(triplets, 3), 0, 4 * N, 0.1, 0.01, 1e-3);
   });
   show("same.embedding.sgd_pass", X);
+  const auto [agree, reversed] = rough_agreement(view(triplets, 3), view(none), false, N, 2, 20);
+  show("embedding.rough_agreement", std::vector<double>{agree, reversed});
 }
 
 static void run_sequence() {

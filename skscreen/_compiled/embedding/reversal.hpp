@@ -48,16 +48,18 @@ template <int width>
 void times_sums(const Comparisons& all, Columns<width>& X, Columns<width>& Y) {
   std::fill(Y.values.begin(), Y.values.end(), 0.0);
   const int64_t count = X.count();
-  all.each([&](double weight, Pair near, Pair far) {
-    for (const auto& [pair, sign] : {std::make_pair(near, weight), std::make_pair(far, -weight)}) {
-      const double *from = X.row(pair.first), *with = X.row(pair.second);
-      double *to = Y.row(pair.first), *back = Y.row(pair.second);
+  const auto add = [&](double weight, Pair pair) {
+    const double *from = X.row(pair.first), *with = X.row(pair.second);
+    double *to = Y.row(pair.first), *back = Y.row(pair.second);
 #pragma omp simd
-      for (int64_t c = 0; c < count; ++c) {
-        to[c] += sign * with[c];
-        back[c] += sign * from[c];
-      }
+    for (int64_t c = 0; c < count; ++c) {
+      to[c] += weight * with[c];
+      back[c] += weight * from[c];
     }
+  };
+  all.each([&](double weight, Pair near, Pair far) {
+    add(weight, near);
+    add(-weight, far);
   });
 }
 
