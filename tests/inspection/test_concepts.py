@@ -29,7 +29,7 @@ def test_rows_hold_the_objects_with_the_most():
     for d, text in enumerate(display.texts_):
         names = MODEL.top_objects(3)[:, d].tolist()
         assert display.objects[d] == names and text.get_text() == ",  ".join(names)
-    np.testing.assert_array_equal(display.mass, MODEL.embedding_.sum(axis=0))
+    np.testing.assert_allclose(display.mass, MODEL.embedding_.sum(axis=0), rtol=1e-12)
     widths = [bar.get_width() for bar in display.bars_]
     np.testing.assert_allclose(widths, widths[0] * display.mass / display.mass[0])
     assert len(display.discs_) == 3
