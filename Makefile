@@ -35,8 +35,8 @@ rest: $(VENV)/.installed-test ## run the tests that `make test` leaves out, but 
 quick: $(VENV)/.installed-test ## run the quick tests only, in a minute or two
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow and not contract and not proof"
 
-proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
-	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2)
+proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each [SEED=0]
+	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2) --proof-seed $(or $(SEED),0)
 	@$(RUN) -m pytest -q -n auto --dist worksteal --optima compare
 
 # The checked module is found before those of the environment, whose packages serve as they are;

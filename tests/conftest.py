@@ -61,6 +61,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--proof-minutes", type=float, default=2.0, help="of each search in tests/proofs"
     )
+    parser.addoption("--proof-seed", type=int, default=0, help="of all searches in tests/proofs")
     parser.addoption(
         "--optima", choices=("read", "compare", "write"), default="read",
         help="read solutions of other solvers in tests/optima.npz, solve again, or write them",

@@ -30,35 +30,41 @@ def minutes(request):
     return request.config.getoption("--proof-minutes")
 
 
+@pytest.fixture
+def seed(request):
+    return str(request.config.getoption("--proof-seed"))
+
+
 @pytest.mark.parametrize(
     "script",
     [samples, screening, fits, losses, features],
     ids=["samples", "screening", "fits", "losses", "features"],
 )
-def test_no_decision_about_samples_or_features_is_wrong(script, minutes):
-    assert script.main(["--minutes", str(minutes)]) == 0
+def test_no_decision_about_samples_or_features_is_wrong(script, minutes, seed):
+    assert script.main(["--minutes", str(minutes), "--seed", seed]) == 0
 
 
-def test_no_decision_about_comparisons_is_wrong(minutes):
-    assert comparisons.main(["--decisions", str(int(500_000 * minutes))]) == 0
+def test_no_decision_about_comparisons_is_wrong(minutes, seed):
+    n_decisions = str(int(500_000 * minutes))
+    assert comparisons.main(["--decisions", n_decisions, "--seed", seed]) == 0
 
 
-def test_no_gap_is_larger_than_said(minutes):
-    assert gaps.main(["--problems", str(int(40 * minutes))]) == 0
+def test_no_gap_is_larger_than_said(minutes, seed):
+    assert gaps.main(["--problems", str(int(40 * minutes)), "--first", seed]) == 0
 
 
-def test_no_gap_or_decision_at_a_nu_is_wrong(minutes):
-    assert at_nu.main(["--problems", str(int(100 * minutes))]) == 0
+def test_no_gap_or_decision_at_a_nu_is_wrong(minutes, seed):
+    assert at_nu.main(["--problems", str(int(100 * minutes)), "--first", seed]) == 0
 
 
-def test_every_call_ends_in_a_right_answer_or_a_clear_error(minutes):
+def test_every_call_ends_in_a_right_answer_or_a_clear_error(minutes, seed):
     # A share of it for each of the targets, of which there are many.
-    assert fuzz.main(["--minutes", str(10 * minutes)]) == 0
+    assert fuzz.main(["--minutes", str(10 * minutes), "--seed", seed]) == 0
 
 
-def test_results_repeat_and_memory_does_not_grow(minutes):
+def test_results_repeat_and_memory_does_not_grow(minutes, seed):
     # The first tenth is a warm-up, in which caches and pools reach their sizes.
-    assert soak.main(["--minutes", str(5 * minutes)]) == 0
+    assert soak.main(["--minutes", str(5 * minutes), "--seed", seed]) == 0
 
 
 @pytest.mark.parametrize("module", ["test_svm", "test_sparse"])
