@@ -91,7 +91,8 @@ def test_ratios_are_written_in_two_digits():
 def test_every_job_of_asv_runs():
     """On a twentieth of its data; those of a few samples as they are."""
     reached = {job: fits.reached(fit(fits.data(20))) for job, fit in fits.JOBS.items()}
-    assert all(np.isfinite(value) and value > 0.0 for value in reached.values())
+    # The objective of a one-class machine is below zero.
+    assert all(np.isfinite(value) and value != 0.0 for value in reached.values())
     timed, imported = fits.Fit(), fits.Import()
     assert set(timed.params) == set(reached) and timed.timer is time.process_time
     timed.time_fit("RBF, iris")
@@ -234,7 +235,7 @@ def test_small_fits_and_what_follows_them_are_beside_their_peers(folder):
     X, y = load_iris(return_X_y=True)
     bench = Peers(folder, repeats=1)
     for work in ("fit", "rows", "one row", "file"):
-        rows = list(after.beside(bench, work, "iris", X, y, X[:3]))
+        rows = list(after.beside(bench, (work,), "iris", X, y, X[:3]))
         assert [row.peer.name for row in rows] == ["SVC", "SVC", "LinearSVC"]
         assert all(row.ratio > 0.0 and "kB" in row.peer.reached for row in rows)
     assert after.faces(3, 4)[0].shape == (12, 128)

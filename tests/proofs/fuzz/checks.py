@@ -178,6 +178,9 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
         A = A.toarray() if sparse.issparse(A) else A
         if kernel.name == "precomputed":
             K = X[np.ix_(model.support_, model.support_)]
+        elif S.shape[0] == 0:
+            # At a tolerance that w = 0 meets.
+            K = np.zeros((0, 0))
         else:
             K = pairwise_kernels(
                 S, metric=kernel.name, filter_params=True, gamma=kernel.gamma,
