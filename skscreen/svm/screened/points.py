@@ -113,7 +113,8 @@ def duals_for(samples: LinearSamples, dual: Dual, w: np.ndarray) -> np.ndarray:
     """Return dual variables for weights: those of squared hinges, or with a small duality gap.
 
     Of hinges those away from the kink are known, and those of 1,000 samples nearest to it are
-    solved for. With a free intercept they are balanced.
+    solved for, to a gap next to which that of the weights counts. With a free intercept they are
+    balanced.
     """
     f = samples.margins(w)
     slopes = dual.target - f - dual.best_intercept(f)
@@ -123,4 +124,4 @@ def duals_for(samples: LinearSamples, dual: Dual, w: np.ndarray) -> np.ndarray:
     nearest = np.argsort(np.abs(slopes), kind="stable")[:1000]
     codes = np.where(beta != 0.0, LINEAR, ZERO).astype(np.int8)
     codes[nearest] = UNDECIDED
-    return solve_linear(samples, dual, start=beta, fixed=codes, tol=1e-9).beta
+    return solve_linear(samples, dual, start=beta, fixed=codes, tol=1e-11).beta
