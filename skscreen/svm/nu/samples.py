@@ -31,9 +31,10 @@ def limit_of(model: BaseEstimator) -> int | None:
 
 @dataclass
 class NuSamples:
-    """The samples of a problem at a nu, as its road asks for them: some `places` of `every` one.
+    """The samples of a problem at a nu, as its road asks for them.
 
-    `values` returns those of few samples, of every one, and may be what problems share.
+    They are those at some `places` of a larger set, `every`. `values` returns the kernel values of
+    all samples of that set, if it is small; problems of several classes share them.
     """
 
     every: SampleSet  # its fit is that of the places
