@@ -28,9 +28,15 @@ from skscreen.samples.multiclass import OneVsOne, OneVsRest, with_absent_pairs
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
-from skscreen.svm.pair_weights import need_weights
+from skscreen.svm.pair_weights import (
+    MOST_LOST,
+    are_equal,
+    need_weights,
+    primals_at,
+    weights_of_support,
+)
 from skscreen.svm.probabilities import ProbabilitiesMixin, calibrate
-from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
+from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build, has_free_intercept
 from skscreen.svm.roads import JOINT, Plan
 from skscreen.svm.scores import (
     DecisionRule,
@@ -212,6 +218,21 @@ class BaseSVC(ProbabilitiesMixin, ScoreClassifierMixin, BaseSVM):
             found = settled_scores(self, how, X).argmax(axis=1)
         return self.classes_[how.present[found]]
 
+    def __getstate__(self) -> dict:
+        """Leave out weights of pairs that support vectors give again, to the last bit."""
+        state, known = super().__getstate__(), vars(self)
+        if "coef_" in known and "_decision" in known and self._decision.pairs:
+            # Not if a user has set other ones.
+            if are_equal(weights_of_pairs(self, self._decision), self.coef_):
+                return {**state, "coef_": None}
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        """Sum up the weights that a file leaves out."""
+        super().__setstate__(state)
+        if "coef_" in state and self.coef_ is None:
+            self.coef_ = weights_of_pairs(self, self._decision)
+
     def __getattr__(self, name: str):
         """Compute `coef_` of many pairs; name an alternative where there are no probabilities."""
         known = getattr(type(self), name, None)
@@ -366,9 +387,44 @@ def set_learned(
         how = DecisionRule(kernel, pairs, present, *_sizes(data, solutions, learned))
         learned |= {"classes_": division.labels.all_classes, "_sigmoids": None}
         learned["_by_pairs"] = model.multi_class == "ovo"
+        if pairs and w is not None:
+            how = replace(how, origin=_set_sums(model, data, solutions, learned, w))
     learned["_decision"] = how
     model.__dict__.update(learned | more)
     return model
+
+
+def _set_sums(
+    model: BaseEstimator, data: TrainingSet, solutions: Sequence[Solution] | PairSolutions,
+    learned: dict, w: np.ndarray,
+) -> np.ndarray | None:  # fmt: skip
+    """Set weights of pairs that are sums of support vectors, if the gaps allow these.
+
+    Returns what is taken off the vectors. Files of models do not hold weights that are such sums.
+    """
+    if isinstance(solutions, PairSolutions) and solutions.origin is not None:
+        return solutions.origin
+    vectors, division, origin = learned["support_vectors_"], data.division, None
+    is_free = has_free_intercept(model)
+    if isinstance(vectors, np.ndarray):
+        origin = vectors[0].copy() if is_free and len(vectors) else np.zeros(vectors.shape[1])
+    counts = learned["n_support_"][division.labels.present]
+    sums = weights_of_support(vectors, learned["dual_coef_"], counts, origin)
+    known = [solutions] if isinstance(solutions, PairSolutions) else solutions
+    C, b = np.zeros(len(w)) + [each.C for each in known], learned["intercept_"]
+    if not np.isfinite(C).all():
+        return None
+    if origin is not None:
+        b = b + (w - sums) @ origin
+    primals = primals_at(sums, b, division, data.X, C, getattr(model, "loss", "hinge"))
+    if not is_free and model.fit_intercept:
+        primals += 0.5 * (b / model.intercept_scaling) ** 2
+    rise = float(np.max((primals - learned["objective_"]) / learned["objective_"]))
+    gap = learned["dual_gap_"] + max(rise, 0.0)
+    if not rise <= MOST_LOST or learned["dual_gap_"] <= model.tol < gap:
+        return None
+    learned |= {"coef_": sums, "intercept_": b, "objective_": primals, "dual_gap_": gap}
+    return origin
 
 
 def _certificates(model: BaseEstimator, solutions: Sequence[Solution]) -> dict:

@@ -199,7 +199,7 @@ class SVMProblem:
         out.b[problem], out.n_iters[problem] = alone.b, out.n_iters[problem] + alone.n_iter
         out.primals[problem], out.gaps[problem] = alone.certificate.primal, alone.certificate.gap
         if out.w is not None and alone.w is not None:
-            out.w[problem] = alone.w
+            out.w[problem], out.origin = alone.w, None
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
@@ -18,6 +17,7 @@ from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.threads import at_most
 from skscreen.samples.kernels.kernel import FEW_ROWS, MANY_VALUES, WITH_LENGTHS, Kernel, n_samples
 from skscreen.samples.rows import sparse_products
+from skscreen.svm.pair_weights import weights_of_support
 from skscreen.svm.problem import asked
 
 _NO_LENGTHS = np.empty(0)
@@ -33,6 +33,8 @@ class DecisionRule:
     # Sizes of the terms of the scores of each problem, and of the longest support vector.
     sums: np.ndarray = field(default_factory=lambda: np.empty(0))
     longest: float = 0.0
+    # What is taken off support vectors whose sums are the weights of pairs, if anything.
+    origin: np.ndarray | None = None
     # Samples that a search has asked about, and their scores, a column for each problem.
     known: tuple[Any, np.ndarray] | None = None
 
@@ -99,17 +101,8 @@ def dense_dual_coef(model: BaseEstimator) -> np.ndarray:
 
 def weights_of_pairs(model: BaseEstimator, how: DecisionRule) -> Any:
     """Return the weights of features of each pair of classes, from dual variables."""
-    n, coefs = how.present.size, dense_dual_coef(model)
-    codes = np.repeat(np.arange(n), model.n_support_[how.present])
-    # Rows of a class are the others, in order.
-    row, place = np.nonzero(coefs)
-    own, other = codes[place], row + (row >= codes[place])
-    first, second = np.minimum(own, other), np.maximum(own, other)
-    problem = first * n - first * (first + 1) // 2 + second - first - 1
-    shape = model.intercept_.size, codes.size
-    signed = sparse.csr_array((coefs[row, place], (problem, place)), shape=shape)
-    weights = signed @ model.support_vectors_
-    return type(model.support_vectors_)(weights) if sparse.issparse(weights) else weights
+    counts = model.n_support_[how.present]
+    return weights_of_support(model.support_vectors_, model.dual_coef_, counts, how.origin)
 
 
 def pair_scores(sums: np.ndarray, intercepts: np.ndarray) -> np.ndarray:

@@ -134,7 +134,10 @@ class ScreenedSVC(OwnScreening, BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features_in_)
         Weights of the features, for the linear kernel. There is one problem for two classes,
         otherwise one for each class or for each pair of classes (0, 1), (0, 2), ..., (1, 2), ...;
-        the scores of a pair are positive for its first class.
+        the scores of a pair are positive for its first class. As in `SVC`, files of models (pickle,
+        joblib) and copies do not hold the weights of pairs, but for few that the dual variables do
+        not give again: saving and loading sum up support vectors, on one kind of processor to the
+        same bits.
     intercept_ : ndarray of shape (n_problems,)
     support_ : ndarray of shape (n_SV,)
         Indices of the support vectors, the samples with a dual variable > 0 in some problem,

@@ -179,6 +179,8 @@ class PairSolutions:
     primals: np.ndarray
     n_iters: np.ndarray
     w: np.ndarray | None = None  # (n_problems, n_features), for the linear kernel
+    # What was taken off samples, of which all w are sums; None where some are not.
+    origin: np.ndarray | None = None
 
     @property
     def relative_gaps(self) -> np.ndarray:
