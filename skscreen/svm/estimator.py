@@ -416,12 +416,13 @@ def _set_sums(
         return None
     if origin is not None:
         b = b + (w - sums) @ origin
-    primals = primals_at(sums, b, division, data.X, C, getattr(model, "loss", "hinge"))
+    samples, loss = (data.X, division.labels.rows), getattr(model, "loss", "hinge")
+    primals = primals_at(sums, b, division, *samples, C, loss)
     if not is_free and model.fit_intercept:
         primals += 0.5 * (b / model.intercept_scaling) ** 2
-    rise = float(np.max((primals - learned["objective_"]) / learned["objective_"]))
-    gap = learned["dual_gap_"] + max(rise, 0.0)
-    if not rise <= MOST_LOST or learned["dual_gap_"] <= model.tol < gap:
+    change = float(np.max(np.abs(primals / learned["objective_"] - 1.0)))
+    gap = learned["dual_gap_"] + change
+    if not change <= MOST_LOST or learned["dual_gap_"] <= model.tol < gap:
         return None
     learned |= {"coef_": sums, "intercept_": b, "objective_": primals, "dual_gap_": gap}
     return origin

@@ -46,7 +46,13 @@ def set_weights(
     out.w = sums_of_pairs(np.ascontiguousarray(near[order].T), coefs, ends).T
     out.b -= out.w @ out.origin
     errors = EPS * np.linalg.norm(out.w, axis=1)
-    return _has_digits(out.C, out.primals, division, lengths, errors, out.b)
+    has_digits = _has_digits(out.C, out.primals, division, lengths, errors, out.b)
+    if not has_digits.all() and isinstance(origin, np.ndarray):
+        # Errors of scores beyond the margin count in the bound alone.
+        C = np.full(out.b.size, out.C)
+        primals = primals_at(out.w, out.b, division, X, np.arange(X.shape[0]), C, "hinge")
+        has_digits |= np.abs(primals - out.primals) <= MOST_LOST * out.primals
+    return has_digits
 
 
 def weights_of_support(
@@ -88,21 +94,22 @@ def are_equal(w: Any, other: Any) -> bool:
 
 
 def primals_at(
-    w: Matrix, b: np.ndarray, division: OneVsOne, X: Matrix, C: np.ndarray, loss: str
-) -> np.ndarray:
-    """Return the primal values of pairs, without that of an intercept, by all samples X."""
-    labels, n = division.labels, len(division.members)
+    w: Matrix, b: np.ndarray, division: OneVsOne, X: Matrix, rows: np.ndarray, C: np.ndarray,
+    loss: str,
+) -> np.ndarray:  # fmt: skip
+    """Return the primal values of pairs by some rows of X, without those of intercepts."""
+    weights, n = division.labels.weights, len(division.members)
     first, second = np.triu_indices(n, 1)
     problems = np.zeros((n, n), np.int64)
     problems[first, second] = problems[second, first] = np.arange(first.size)
     out = 0.5 * np.ravel((w.multiply(w) if is_sparse(w) else w * w).sum(axis=1))
-    for c, rows in enumerate(division.members):
+    for c, members in enumerate(division.members):
         pairs = np.delete(problems[c], c)
         # Scores are positive for the first class.
         signs = np.where(np.arange(n - 1) < c, -1.0, 1.0)
-        scores = safe_sparse_dot(X[labels.rows[rows]], w[pairs].T, dense_output=True) + b[pairs]
+        scores = safe_sparse_dot(X[rows[members]], w[pairs].T, dense_output=True) + b[pairs]
         lost = np.maximum(1.0 - signs * scores, 0.0)
-        out[pairs] += C[pairs] * (labels.weights[rows] @ (lost if loss == "hinge" else lost**2))
+        out[pairs] += C[pairs] * (weights[members] @ (lost if loss == "hinge" else lost**2))
     return out
 
 

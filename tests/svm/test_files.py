@@ -35,6 +35,7 @@ def sparse_rows(n, d, n_classes):
 SAMPLES = {
     "together": lambda: blobs(5, 20, 6, 6.0),
     "single": lambda: (blobs(5, 20, 6, 6.0)[0].astype(np.float32), blobs(5, 20, 6, 6.0)[1]),
+    "apart": lambda: blobs(12, 20, 10, 2.0),
     "far": lambda: (blobs(4, 20, 3, 2.0)[0] + 100.0, blobs(4, 20, 3, 2.0)[1]),
     "rows": lambda: blobs(3, 220, 6, 6.0),
     "few sparse": lambda: sparse_rows(150, 30, 4),
@@ -86,7 +87,7 @@ def test_a_loaded_model_is_the_same_to_the_last_bit(samples, options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("samples", ["together", "rows", "few sparse", "sparse"])
+@pytest.mark.parametrize("samples", ["together", "apart", "rows", "few sparse", "sparse"])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_certificates_are_those_of_the_weights(samples, options):
     X, y = SAMPLES[samples]()

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
-from skscreen.svm.problem import build
+from skscreen.svm.problem import SVMProblem, build
 from skscreen.svm.solvers.kernel.pairs import ClassPairs
 
 # 89 wines of three classes, 200 digits of ten.
@@ -156,6 +156,14 @@ def test_kernel_values_in_memory_are_those_of_the_same_pair(tmp_path):
         bare = ScreenedSVC(**options).fit(rows, labels)
         assert_allclose(kept.objective_, bare.objective_, rtol=1e-6)
         assert_array_equal(kept.predict(rows), bare.predict(rows))
+
+
+def test_errors_of_scores_beyond_the_margin_leave_no_pair_unsolved(monkeypatch):
+    again = []
+    monkeypatch.setattr(SVMProblem, "_insert", lambda *given: again.append(given))
+    rows, target = make_blobs(240, 10, centers=12, cluster_std=2.0, random_state=0)
+    pairs(100.0, kernel="linear", tol=1e-3).fit(rows, target)
+    assert not again
 
 
 def test_weights_far_from_the_origin_are_those_near_it():
