@@ -96,3 +96,13 @@ def test_weights_that_miss_the_tolerance_by_rounding_are_told(seed):
     told = any(issubclass(one.category, ConvergenceWarning) for one in caught)
     assert told == (model.dual_gap_ > 1e-300)
     assert model.dual_gap_ < 1e-12
+
+
+def test_targets_beyond_single_precision():
+    rows = X[:40, :3]
+    targets = 1e39 * (rows.sum(axis=1) + y[:40])
+    model = ScreenedLinearSVR(loss="squared_epsilon_insensitive", solver="second-order", epsilon=0)
+    model.fit(rows, targets)
+    Z = np.column_stack([rows, np.ones(40)])
+    exact = np.linalg.solve(2.0 * Z.T @ Z + np.eye(4), 2.0 * Z.T @ targets)
+    assert_allclose([*model.coef_, *np.ravel(model.intercept_)], exact, rtol=1e-5)

@@ -116,9 +116,9 @@ def fuzz_svr_cv(inputs: Inputs) -> None:
     valid |= {"epsilons": (None, [0.1], [0.0, 1.0]), "gammas": (None, ["scale", 0.1], [1e-3, 1.0])}
     options = {"Cs": 2, **inputs.options(ScreenedSVRCV, valid)}
     given, (X, _) = regression(inputs)
+    groups = inputs.junk("groups", np.arange(len(X)) % 3)
     kernel = squared(inputs, options, X, given)
     X = given[0] if kernel is None else kernel
-    groups = inputs.junk("groups", np.arange(np.shape(X)[0]) % 3 if np.ndim(X) else None)
     model = ScreenedSVRCV(**options)
     done = call(model.fit, X, given[1], sample_weight=given[2], groups=groups)
     if done.error is not None:

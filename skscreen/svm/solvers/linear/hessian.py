@@ -82,8 +82,13 @@ class Hessian:
     def _by_weights(self, x: np.ndarray, ridge: float) -> np.ndarray:
         # Backwards: the first column is that of the intercept, by far the largest one.
         kind = self._sum.dtype.type
-        matrix, b = self._sum[::-1, ::-1].T * kind(1.0 / self._width), x[::-1].astype(kind)
-        return _solve_shifted(matrix, ridge, b)[::-1].astype(np.float64)
+        matrix = self._sum[::-1, ::-1].T * kind(1.0 / self._width)
+        # Gradients may be too large for single precision.
+        size = float(np.abs(x).max()) if kind is np.float32 else 1.0
+        if size == 0.0:
+            return np.zeros_like(x)
+        b = (x[::-1] / size).astype(kind)
+        return size * _solve_shifted(matrix, ridge, b)[::-1].astype(np.float64)
 
     def _update(self, inside: np.ndarray, again: bool) -> None:
         """Update the sum for another set, or sum up again."""
