@@ -32,6 +32,7 @@ void bind_few(nb::module_& m) {
       },
       ReleaseGIL());
   m.def("solve_pairs_of_few", &solve_pairs_of_few, ReleaseGIL());
+  m.def("few_matrix", &few_matrix, ReleaseGIL());
   m.attr("FEW_KINDS") =
       std::make_tuple((int64_t)GIVEN, (int64_t)POWERS, (int64_t)RBF, (int64_t)NEAR_RBF);
 }

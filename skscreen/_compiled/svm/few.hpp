@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -434,6 +435,16 @@ inline std::pair<View, int64_t> solve_few(const FewValues& values, Array<const i
   std::copy_n(solver.f.data, f.size, f.data);
   std::copy_n(solver.errors.data, f.size, errors.data);
   return found;
+}
+
+// Write the kernel values between all samples, which problems on them take as given then.
+inline void few_matrix(const FewValues& values, Matrix<double> K) {
+  const int64_t n = values.X.rows;
+  expects_shape(n, n, "K", K);
+  std::vector<int64_t> samples(n);
+  std::iota(samples.begin(), samples.end(), 0);
+  FewRows rows(values, samples, false);
+  for (int64_t k = 0; k < n; ++k) std::copy_n(rows.row(k), n, K.row(k).data);
 }
 
 // Solve the problems of all pairs of classes, whose samples end before `ends`. `dual` (n_classes -

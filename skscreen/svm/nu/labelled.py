@@ -144,7 +144,8 @@ class FlatTubes:
 class NuProblems:
     """The problems of an estimator and samples, with what solves them for one nu after the other.
 
-    `nu` is the largest one that is to be solved for, by default that of the estimator.
+    `nu` is the largest one that is to be solved for, by default that of the estimator; `several`
+    whether it is not the only one.
     """
 
     def __init__(
@@ -155,11 +156,12 @@ class NuProblems:
         sample_weight: ArrayLike | None,
         gamma: float | str | None = None,
         nu: float | None = None,
+        several: bool = False,
     ):
         X, y = validated(model, X, y)
         division: Any = divided_as(model, y, sample_weight, 0.0)
         division.check(X.shape[1] if hasattr(X, "shape") else 0)
-        self.model, self.division = model, division
+        self.model, self.division, self._several = model, division, several
         self.twice = isinstance(division, BothSides)
         if not self.twice:
             self._check_nu(float(model.nu if nu is None else nu))
@@ -219,7 +221,7 @@ class NuProblems:
     @cached_property
     def _values(self) -> FewValues:
         """Kernel values of few samples, for all problems."""
-        return values_at_nu(self._rows[0], self.data.kernel)
+        return values_at_nu(self._rows[0], self.data.kernel, self._several)
 
     @cached_property
     def _flat(self) -> FlatTubes:

@@ -34,7 +34,7 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
 from skscreen.svm.nu.decided import Region, radius_at, region_of
-from skscreen.svm.nu.samples import NuSamples, limit_of
+from skscreen.svm.nu.samples import NuSamples, limit_of, values_at_nu
 from skscreen.svm.nu.solve import NuSolution, NuSolver, by_libsvm, check_total, vanished
 from skscreen.svm.problem import TrainingSet, accepted, taken, with_kernel
 from skscreen.svm.roads import Road
@@ -100,16 +100,16 @@ class Held:
 
 
 class OneClassProblem:
-    """The problem of an estimator and samples, with what solves it for one nu after the other."""
+    """The problem of an estimator and samples, with what solves it for one nu, or `several`."""
 
     def __init__(
         self, model: BaseEstimator, X: MatrixLike, sample_weight: ArrayLike | None,
-        gamma: float | str | None = None,
+        gamma: float | str | None = None, several: bool = False,
     ):  # fmt: skip
         X = _validated(model, X)
         division = OneSide(num_samples(X), sample_weight)
         X, kernel = with_kernel(model, X, division.labels, gamma)
-        self.data, self._model = TrainingSet(X, division, kernel), model
+        self.data, self._model, self._several = TrainingSet(X, division, kernel), model, several
         self.weights = division.labels.repetitions
         self._part = taken(X, division.labels.rows, kernel)
         self.is_sphere = model.shape == "sphere"
@@ -120,8 +120,9 @@ class OneClassProblem:
         # A kernel without a centre has no sphere.
         indefinite = "error" if self.is_sphere else "warn"
         return NuSamples.of(
-            self._model, self._part, self.data.kernel, [self.weights.size], one_class=True,
-            indefinite=indefinite,
+            self._model, self._part, self.data.kernel, [self.weights.size],
+            values=lambda: values_at_nu(self._part, self.data.kernel, self._several),
+            one_class=True, indefinite=indefinite,
         )  # fmt: skip
 
     @property

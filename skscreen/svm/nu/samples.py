@@ -20,7 +20,7 @@ from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.problem import TrainingSet
 from skscreen.svm.roads import Fit, Road, is_few_at_nu
 from skscreen.svm.sample_set import SampleSet, Settings
-from skscreen.svm.solvers.kernel.few import FewValues, few_values
+from skscreen.svm.solvers.kernel.few import FewValues, few_values, in_memory
 
 
 def limit_of(model: BaseEstimator) -> int | None:
@@ -97,10 +97,11 @@ class NuSamples:
         return KernelSamples(Places.twice(gram) if known.fit.regression else gram)
 
 
-def values_at_nu(X: Matrix, kernel: Kernel) -> FewValues:
-    """Return kernel values of few samples."""
+def values_at_nu(X: Matrix, kernel: Kernel, several: bool = False) -> FewValues:
+    """Return kernel values of few samples; those for several nu are computed once, all."""
     # What all values have in common is part of |w|^2, as sums of dual variables are prescribed.
-    return few_values(X, kernel, 0.0, free=False)
+    found = few_values(X, kernel, 0.0, free=False)
+    return in_memory(found) if several else found
 
 
 def common_weight(X: Matrix, y: np.ndarray, weights: np.ndarray) -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -127,9 +128,9 @@ class NuSolver:
         if self.few is None:
             return self.samples.norms
         sizes = self.few.sizes[self.given.places]
-        return np.tile(sizes, self.dual.target.size // sizes.size)
+        return sizes if sizes.size == self.dual.target.size else np.tile(sizes, 2)
 
-    @property
+    @cached_property
     def capacities(self) -> np.ndarray:
         """The sum of the bounds in each group, positive."""
         return self.dual.sums_of(self.dual.width)
@@ -145,27 +146,26 @@ class NuSolver:
         """Solve for one nu; the solution is what the next one starts from."""
         began, dual = time.perf_counter(), self.at(nu)
         start, wanted, spent, progress = self._start(dual), float(tol), 0, []
-        with blas_threads_for(0.0 if self.few is not None else self.samples.width):
-            for _ in range(4):
-                left = None if self.max_iter is None else max(self.max_iter - spent, 0)
-                before = time.perf_counter() - began
-                found = self._solved(dual, start, wanted, left)
-                progress += [
-                    (spent + n_iter, before + seconds, *values)
-                    for n_iter, seconds, *values in found.progress
-                ]
-                spent += found.n_iter
-                lifted = float(np.sum(found.b * dual.sums))
-                primal, gap = found.certificate.primal, found.certificate.gap
-                allowed = tol * (primal if self.lengths is None else primal + lifted)
-                if gap <= allowed or not found.converged or not primal > 0.0:
-                    break
-                # The value that the gap of a sphere is relative to is known now.
-                wanted = 0.5 * allowed / primal
-                if wanted < EPS:
-                    # No gap of sums of this size is so small: of a sphere next to a point.
-                    break
-                start = Start(found.beta, found.beta, found.scores, found.errors)
+        for _ in range(4):
+            left = None if self.max_iter is None else max(self.max_iter - spent, 0)
+            before = time.perf_counter() - began
+            found = self._solved(dual, start, wanted, left)
+            progress += [
+                (spent + n_iter, before + seconds, *values)
+                for n_iter, seconds, *values in found.progress
+            ]
+            spent += found.n_iter
+            lifted = float(np.sum(found.b * dual.sums))
+            primal, gap = found.certificate.primal, found.certificate.gap
+            allowed = tol * (primal if self.lengths is None else primal + lifted)
+            if gap <= allowed or not found.converged or not primal > 0.0:
+                break
+            # The value that the gap of a sphere is relative to is known now.
+            wanted = 0.5 * allowed / primal
+            if wanted < EPS:
+                # No gap of sums of this size is so small: of a sphere next to a point.
+                break
+            start = Start(found.beta, found.beta, found.scores, found.errors)
         solution = NuSolution(
             **{**vars(found), "n_iter": spent, "converged": gap <= allowed, "nu": float(nu)},
         )
@@ -204,12 +204,14 @@ class NuSolver:
 
     def _solved(self, dual: Dual, start: Start | None, tol, limit) -> SampleSolution:
         if self.few is None:
-            return self._of_more(dual, start, tol, limit)
+            with blas_threads_for(self.samples.width):
+                return self._of_more(dual, start, tol, limit)
         most = int(min(STEPS_A_SAMPLE * dual.target.size, self.given.road.most_steps))
         found = self._of_few(dual, start, tol, most if limit is None else limit)
         if found.converged or limit is not None:
             return found
-        more = self._of_more(dual, Start(found.beta), tol, limit)
+        with blas_threads_for(0.0):
+            more = self._of_more(dual, Start(found.beta), tol, limit)
         return replace(more, n_iter=found.n_iter + more.n_iter)
 
     def _of_more(self, dual: Dual, start: Start | None, tol, limit) -> SampleSolution:

@@ -78,6 +78,17 @@ def few_values(
     return FewValues(K, GIVEN, 0, 0.0, 0.0, 1.0 - missing, sizes, relative, bias**2)
 
 
+def in_memory(values: FewValues) -> FewValues:
+    """Return the same with all kernel values computed, for problems that share most rows."""
+    if values.kind == GIVEN:
+        return values
+    n = len(values.X)
+    check_kernel_memory(n, n, 2, "Use fewer samples.")
+    K = np.empty((n, n))
+    loops.few_matrix(values._replace(square_bias=0.0), K)
+    return values._replace(X=K, kind=GIVEN)
+
+
 def _of_distances(X: np.ndarray, kernel: Kernel, bias: float, free: bool) -> FewValues:
     X = np.ascontiguousarray(X, np.float64)
     n, d = X.shape

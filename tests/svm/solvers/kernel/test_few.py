@@ -14,7 +14,7 @@ from skscreen import ScreenedSVC, ScreenedSVR
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.svm.dual import Dual
 from skscreen.svm.problem import build
-from skscreen.svm.solvers.kernel.few import few_values, solve_few
+from skscreen.svm.solvers.kernel.few import few_values, in_memory, solve_few
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4)) * np.array([2.0, 1.0, 0.5, 0.1]) + 3.0
@@ -106,6 +106,28 @@ def test_some_samples_are_a_problem_of_their_own(whole):
         found.append(beta)
     assert np.count_nonzero(found[1]) > 5
     assert_allclose(found[0], found[1], atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear", "poly"])
+def test_values_in_memory_are_the_same(name):
+    kernel = Kernel(name, 0.3, 2, 1.0)
+    options = {"linear": {}, "rbf": {"gamma": 0.3}}.get(
+        name, {"gamma": 0.3, "degree": 2, "coef0": 1.0}
+    )
+    values = few_values(X, kernel, 2.0, True)
+    known = in_memory(values)
+    assert_allclose(known.X, pairwise_kernels(X, metric=name, **options), rtol=1e-9)
+    assert in_memory(known) is known
+    y = np.where(SCORES > 1.0, 1.0, -1.0)
+    box = Dual(y, np.minimum(y, 0.0), np.maximum(y, 0.0), True, np.empty(0))
+    found = []
+    for each in (values, known):
+        beta = np.zeros(len(X))
+        result = solve_few(each, np.arange(len(X)), box, beta, (1e-8, 1.0, 100_000))
+        assert result.gap <= 1e-8 * result.primal
+        found.append((beta, result.f, result.errors))
+    for first, second in zip(*found, strict=True):
+        assert_allclose(first, second, atol=1e-9)
 
 
 def test_equal_samples_and_constant_targets():
