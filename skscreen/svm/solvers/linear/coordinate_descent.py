@@ -34,6 +34,7 @@ from operator import itemgetter
 import numpy as np
 
 from skscreen._compiled import svm as loops
+from skscreen.core.decisions import UNDECIDED
 from skscreen.core.floats import EPS
 from skscreen.svm.roads import ENTRIES_PER_VISIT
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
@@ -119,11 +120,15 @@ class _Epochs:
     def active(self) -> np.ndarray:
         """Return the samples that do not rest."""
         state = self._state
-        if self.exhausted:
-            # The epochs ended early: no active sample can gain, so all samples come back.
-            self._rest[:] = np.inf, -np.inf
-            self._trust *= 0.1
         slopes = state.shifts * state.beta - state.step.slopes
+        if self.exhausted:
+            # The epochs ended early, as active samples gain little: of all the largest gradient
+            # tells which ones rest.
+            able, beta = state.codes == UNDECIDED, state.beta
+            highest = slopes.max(where=able & (beta > state.low), initial=0.0)
+            lowest = slopes.min(where=able & (beta < state.high), initial=0.0)
+            self._rest[:] = highest or np.inf, lowest or -np.inf
+            self._trust *= 0.1
         active, bounds = np.empty(state.beta.size, np.int64), (state.low, state.high)
         known = state.beta, state.codes, self._rest
         return active[: loops.active_samples(slopes, *bounds, *known, active)]
@@ -152,8 +157,10 @@ def _move_on_face(
 ) -> float:
     """Move the free samples together if hardly any others are active; return the work done."""
     n_free = np.count_nonzero(state.inside())
-    # With shifts and small C sweeps converge fast: a move takes about 20 products with the free.
-    if state.problem.smooth and left < 20.0 * n_free / state.step.samples.n:
+    # A move takes 20 products with the free, or many more: sweeps that are nearly there need less.
+    # Without shifts their rate falls, so that they take longer than they seem to.
+    products = 20.0 if state.problem.smooth else 10.0
+    if left < products * n_free / state.step.samples.n:
         return 0.0
     # With more free samples than features, and without shifts, the optimum on a face is not unique.
     is_point = n_free <= state.step.samples.n_features or state.problem.smooth

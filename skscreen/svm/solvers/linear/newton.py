@@ -44,8 +44,11 @@ from skscreen.svm.solvers.stalls import Stalls
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
-    """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether."""
-    smooth = state.problem.smooth
+    """Move an evaluated state to a relative gap, in at most `max_iter` steps; returns whether.
+
+    It goes on, if it can, until also the weights of the dual variables meet it.
+    """
+    smooth, own = state.problem.smooth, False
     # A step of b so long that one is enough, as systems are solved exactly.
     state.begin(1000.0)
     w = _from_dual(state)
@@ -54,7 +57,12 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     zones, part, failures = None if smooth else _Zones(state), None, 0
     # After eight problems without gain only rounding errors are left. They need not come one after
     # the other, as in `Stalls`: zones that widen again may help once.
-    while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
+    while not own and state.n_iter < max_iter and failures < 8:
+        # How much better than the tolerance weights are to be for those of dual variables to be.
+        aims = (share * tol for share in (1.0, 0.1, 1e-3))
+        aim = next((aim for aim in aims if state.relative_gap > aim), None)
+        if aim is None:
+            break
         # One problem is all there is without zones.
         if screening and not smooth:
             state.screen()
@@ -68,17 +76,21 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
         gap = state.gap
         part.recentre(state)
         most = min(60, max_iter - state.n_iter)
-        steps, solved = part.minimise(1.0 if zones is None else zones.width, tol, most)
+        steps, solved = part.minimise(1.0 if zones is None else zones.width, aim, most)
         state.n_iter += max(steps, 1)
         if solved or smooth:
             state.beta[part.index] = part.beta
             state.apply_codes()
             state.evaluate()
-            if state.gap >= gap:
+            own = state.relative_gap <= tol
+            if state.gap >= gap and not own:
                 state.evaluate(part.w)
-        if zones is not None:
-            zones.move(state, tol, solved, part.slackness)
+        # Weights of dual variables come near those of the primal in wide zones first.
+        if zones is not None and not (solved and state.relative_gap <= tol):
+            zones.move(state, aim, solved, part.slackness)
         failures += not state.gap < 0.9 * gap
+    if state.relative_gap > tol:
+        state.return_to_best()
     return state.relative_gap <= tol
 
 

@@ -68,7 +68,7 @@ def solve_linear(
         state.stretch(tol)
     # How much better than the tolerance to be, until also the weights of dual variables meet it.
     for share in (0.1, 1e-3, None):
-        if state.best.apart == 0.0 or state.stretched or state.relative_gap > tol:
+        if state.apart == 0.0 or state.stretched or state.relative_gap > tol:
             break
         # Weights that are those of the dual variables, where these are precise enough.
         state.begin(1.0)

@@ -196,6 +196,16 @@ class SampleState:
         if self.gap <= self.best.certificate.gap:
             self.best = point
 
+    def return_to_best(self) -> None:
+        """Make the best point the last one."""
+        self.beta = self.best.beta.copy()
+        self._see(self.best)
+
+    @property
+    def apart(self) -> float:
+        """How far the weights of the last evaluation are from those of its dual variables."""
+        return self._last.apart
+
     @property
     def relative_gap(self) -> float:
         """Gap of the last evaluation as a fraction of its primal objective."""
