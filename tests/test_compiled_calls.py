@@ -59,6 +59,7 @@ def kernel_machines():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             skscreen.ScreenedSVC(probability=True).fit(X, y).predict_proba(X)
+    skscreen.one_class_path(X, nus=[0.2, 0.4])
     words = sparse.csr_array(np.where(RNG.random((300, 300)) < 0.05, 1.0, 0.0))
     skscreen.ScreenedLinearSVC().fit(words, np.arange(300) % 3)
     skscreen.svc_path(X, X[:, 0] > 0.0, Cs=[1e8, 1e10], kernel="linear", tol=1e-10)

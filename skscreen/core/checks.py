@@ -19,6 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import assert_all_finite, check_array, column_or_1d, validate_data
 
+from skscreen.core.memory import aligned
+
 # Samples (n, d) in an array, in rows of a list, or in a frame of any library; or sparse ones, too.
 TableLike: TypeAlias = ArrayLike | IntoDataFrame
 MatrixLike: TypeAlias = TableLike | sparse.sparray | sparse.spmatrix
@@ -69,7 +71,10 @@ def check_samples(
     X: MatrixLike, name: str = "X", *, model: BaseEstimator = None, reset: bool = True,
     accept_sparse: bool | str | Sequence[str] = False, **accepted: Any,
 ) -> Matrix:  # fmt: skip
-    """Return samples as `check_array` does, or as `validate_data` does for an estimator."""
+    """Return samples as `check_array` does, or as `validate_data` does for an estimator.
+
+    Their memory is aligned, which that of arrays from other processes and files may not be.
+    """
     if model is not None and _is_checked(X, **accepted):
         return _with_features(model, X, reset)
     refuse_masked(X, name)
@@ -77,8 +82,10 @@ def check_samples(
     if is_sparse(X) and X.format in ("csr", "csc"):
         X = in_shape(X, name)
     if model is None:
-        return check_array(X, accept_sparse=accept_sparse, input_name=name, **accepted)
-    return validate_data(model, X, reset=reset, accept_sparse=accept_sparse, **accepted)
+        found = check_array(X, accept_sparse=accept_sparse, input_name=name, **accepted)
+    else:
+        found = validate_data(model, X, reset=reset, accept_sparse=accept_sparse, **accepted)
+    return aligned(found)
 
 
 def _refuse_uneven(rows: object, name: str) -> None:
@@ -99,7 +106,7 @@ def _is_checked(
 ) -> TypeGuard[np.ndarray]:
     """Whether `check_array` would return samples as they are: finite, and as they are accepted."""
     as_it_is = order == "C" and np.float64 in (dtype if isinstance(dtype, list) else [dtype])
-    return as_it_is and not others and are_finite(X) and X.ndim == 2 and X.flags.c_contiguous
+    return as_it_is and not others and are_finite(X) and X.ndim == 2 and X.flags.carray
 
 
 def are_finite(values: object) -> TypeGuard[np.ndarray]:

@@ -68,12 +68,12 @@ def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int |
 
 def aligned(values: Any) -> Any:
     """Return an array, or a dataclass or CSR matrix of arrays, with aligned memory."""
-    # Arrays sent by another process may be unaligned: BLAS would copy them in every product.
+    # Arrays sent by another process may be unaligned: NumPy and BLAS would copy them at each use.
     if isinstance(values, np.ndarray):
         return np.require(values, requirements="A")
     if is_dataclass(values) and not isinstance(values, type):
         return replace(values, **{f.name: aligned(getattr(values, f.name)) for f in fields(values)})
     if hasattr(values, "indptr"):
-        for name in ("data", "indices", "indptr"):
-            setattr(values, name, aligned(getattr(values, name)))
+        parts = values.data, values.indices, values.indptr
+        return values if all(part.flags.aligned for part in parts) else values.copy()
     return values

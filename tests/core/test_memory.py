@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from skscreen import ScreenedSVC
 from skscreen.core import memory
+from skscreen.core.checks import check_samples
 from skscreen.core.memory import aligned, check_memory, free_memory
 from skscreen.samples.rows import LinearSamples
 
@@ -28,6 +30,18 @@ def test_what_was_sent_is_aligned():
     csr = sparse.csr_array(np.eye(3))
     csr.data = unaligned(csr.data)
     assert aligned(csr).data.flags.aligned
+    assert not csr.data.flags.aligned
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_samples_are_aligned(dtype):
+    """Rows of unaligned memory made fits of a million samples take five times as long."""
+    X = unaligned(np.arange(6.0).reshape(3, 2).astype(dtype))
+    csr = sparse.csr_array(np.eye(3, dtype=dtype))
+    csr.data = unaligned(csr.data)
+    found = check_samples(X, dtype=[np.float64, np.float32], order="C", model=ScreenedSVC())
+    assert found.flags.aligned and np.array_equal(found, X)
+    assert check_samples(csr, accept_sparse="csr").data.flags.aligned
 
 
 def test_a_container_has_what_its_limit_leaves(tmp_path):
