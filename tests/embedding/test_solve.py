@@ -295,6 +295,18 @@ def test_many_answers_do_not_choose_a_strong_ridge_by_chance():
     assert solve_embedding(line, 1, "auto", Settings(adapt=True), 0).reg == line.reg
 
 
+@pytest.mark.parametrize("p", [5, 10])
+def test_answers_about_many_dimensions_are_not_taken_for_noise(p):
+    """Starts that ended early chose a strong ridge: 6 % of new answers were wrong for 4 %."""
+    points = np.random.default_rng(0).normal(size=(100, p)) / np.sqrt(2.0 * p)
+    rows, new = triplets_of(points, 1000 * p, 1).astype(np.int32), triplets_of(points, 4000, 2)
+    clear = EmbeddingProblem(rows, None, 100, LOSSES["soe"], 0.0)
+    clear = clear.with_reg(clean_ridge(clear, p))
+    found = solve_embedding(clear, p, "auto", Settings(adapt=True), 0)
+    assert found.reg == clear.reg
+    assert share_right(found.embedding, new) > 0.95
+
+
 def test_more_answers_need_a_weaker_ridge():
     for name, loss in LOSSES.items():
         few, many = (clean_ridge(problem(loss, rows), P) for rows in (ROWS[:300], ROWS))

@@ -74,7 +74,8 @@ def _start(
     """Return points after a descent along single answers, and passes; in few dimensions lifted."""
     p = n_components
     lift = 2 if p <= problem.loss.traits.lift_up_to else 0
-    n_steps = steps_for(problem, per_object=750)
+    # An end that is far from the best of many coordinates would look like noise in the answers.
+    n_steps = steps_for(problem, per_object=max(750, 250 * p))
     # Reports of less than a millisecond would take a part of it.
     parts = min(max(n_steps // 20_000, 1), 5)
     rows = shuffled(problem, rng)
