@@ -34,8 +34,8 @@ def test_the_path_has_what_single_fits_have(options, intercept, multi_class):
         single, found = ScreenedSVC(C, **options).fit(X, y), path[k]
         assert found.get_params() == single.get_params()
         assert_allclose(found.objective_, single.objective_, rtol=4e-8)
-        # The model's own sums of support vectors round differently.
-        assert_allclose(found.dual_gap_, path.dual_gaps[k], rtol=0.0, atol=1e-14)
+        # A model of pairs sums its support vectors up again, and adds what that changes.
+        assert path.dual_gaps[k] <= found.dual_gap_ <= path.dual_gaps[k] + 1e-9
         assert found.dual_coef_.shape[0] == single.dual_coef_.shape[0]
         assert_allclose(path.objectives[k], single.objective_.sum(), rtol=4e-8)
         scores = found.decision_function(X)
