@@ -106,7 +106,10 @@ def _is_checked(
 ) -> TypeGuard[np.ndarray]:
     """Whether `check_array` would return samples as they are: finite, and as they are accepted."""
     as_it_is = order == "C" and np.float64 in (dtype if isinstance(dtype, list) else [dtype])
-    return as_it_is and not others and are_finite(X) and X.ndim == 2 and X.flags.carray
+    if not as_it_is or others or not are_finite(X) or X.ndim != 2:
+        return False
+    # Not `carray`, which asks for memory that can be written to as well.
+    return X.flags.c_contiguous and X.flags.aligned
 
 
 def are_finite(values: object) -> TypeGuard[np.ndarray]:

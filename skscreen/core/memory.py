@@ -68,7 +68,7 @@ def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int |
 
 def aligned(values: Any) -> Any:
     """Return an array, or a dataclass or CSR matrix of arrays, with aligned memory."""
-    # Arrays sent by another process may be unaligned: NumPy and BLAS would copy them at each use.
+    # Buffers from another process begin at any byte; NumPy and BLAS copy unaligned ones each time.
     if isinstance(values, np.ndarray):
         return np.require(values, requirements="A")
     if is_dataclass(values) and not isinstance(values, type):

@@ -41,6 +41,10 @@ def test_samples_are_aligned(dtype):
     csr.data = unaligned(csr.data)
     found = check_samples(X, dtype=[np.float64, np.float32], order="C", model=ScreenedSVC())
     assert found.flags.aligned and np.array_equal(found, X)
+    kept = np.eye(3)
+    kept.setflags(write=False)
+    accepted = {"dtype": [np.float64, np.float32], "order": "C", "model": ScreenedSVC()}
+    assert check_samples(kept, **accepted) is kept
     assert check_samples(csr, accept_sparse="csr").data.flags.aligned
 
 

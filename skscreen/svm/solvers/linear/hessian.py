@@ -83,7 +83,7 @@ class Hessian:
         # Backwards: the first column is that of the intercept, by far the largest one.
         kind = self._sum.dtype.type
         matrix = self._sum[::-1, ::-1].T * kind(1.0 / self._width)
-        # Gradients may be too large for single precision.
+        # Single precision ends at 3e38; gradients of targets up to 1e40, which are taken, do not.
         size = float(np.abs(x).max()) if kind is np.float32 else 1.0
         if size == 0.0:
             return np.zeros_like(x)
