@@ -1,7 +1,7 @@
 """Four things to see in a minute, on data that come with scikit-learn or are made here.
 
-A map from comparisons, a grid search beside scikit-learn's, a learned metric, and a path of which
-proofs leave out most of the work. Prints what it finds, in CPU seconds, and draws a figure of each:
+A map from comparisons, a grid search beside scikit-learn's, a learned metric, and a path on which
+proofs leave out most triplets. Prints what it finds, in CPU seconds, and draws a figure of each:
 
     python examples/demo.py --output demo-output
 """

@@ -2,9 +2,9 @@
 Dimensions that people can name
 ===============================
 
-Which of three things does not belong? 12,000 simulated answers about 60 things, given by what they
-have in common: being an animal, being worn, being round. The fit gets the answers only, and finds
-the eight dimensions again. Discs show how many of the starts have a dimension.
+Which of three things does not belong? 12,000 simulated answers about 59 things depend on what the
+things have in common: being an animal, being worn, being round. The fit gets the answers only, and
+finds the eight dimensions again. Discs show how many of the starts find a dimension.
 """
 
 import matplotlib.pyplot as plt

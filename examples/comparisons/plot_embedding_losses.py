@@ -3,7 +3,7 @@ Which loss tolerates wrong answers?
 ===================================
 
 People err. Here 60 objects in three dimensions are compared 4,000 times, and more and more answers
-are wrong. The error is measured on other answers, which are all right.
+are wrong. The error is measured on new answers without mistakes.
 """
 
 import matplotlib.pyplot as plt

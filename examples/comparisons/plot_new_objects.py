@@ -2,9 +2,9 @@
 Where do new objects go?
 ========================
 
-An embedding places the objects that were compared. With features of the objects a map can be
-learned that places others: here images of digits. Answers are about their pixels; nobody said which
-digit is which.
+An embedding places the objects that were compared. If objects have features, a map from features to
+places can be learned, and it places new objects, too: here images of digits. Answers are about the
+pixels; nobody said which digit is which.
 """
 
 import matplotlib.pyplot as plt

@@ -3,9 +3,9 @@ A map from choices of the odd one out
 =====================================
 
 A participant is shown three cities and says which one lies apart. The judgements use distances by
-road with an error of 20 %. 1,500 of them draw the map, by the likelihood of the choice among three
-or by triplets made from the choices. Lines lead to where all distances put the cities. Ellipses
-show how much the positions depend on which trials were seen.
+road with an error of 20 %. 1,500 judgements draw the map, by the likelihood of the choice among
+three or by triplets made from the choices. Lines lead to the places that all distances give.
+Ellipses show how much the positions depend on which trials were seen.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Do step sizes need tuning?
 ==========================
 
-Solvers of ordinal embedding from one start on one problem. SVRG-SBB finds its step
-sizes by itself, L-BFGS by a line search; the steps of the others are the defaults here, tuned on
-other data. The default, `solver="auto"`, is a short run of SGD and then L-BFGS.
+Solvers of ordinal embedding from one start on one problem. SVRG-SBB finds its step sizes by itself,
+L-BFGS by a line search; the other solvers use their default steps, tuned on other data. The
+default, `solver="auto"`, is a short run of SGD and then L-BFGS.
 """
 
 import warnings

@@ -2,8 +2,8 @@
 Can a metric be learned from pairs alone?
 =========================================
 
-No class labels, only 200 pairs and whether they are alike. Squared distances of pairs that are
-alike should be at most U, those of the others at least L. The figure shows pairs of other samples.
+No class labels, only 200 pairs and whether they are alike. Squared distances should be at most U in
+pairs that are alike, and at least L in other pairs. The figure shows pairs of other samples.
 """
 
 import matplotlib.pyplot as plt

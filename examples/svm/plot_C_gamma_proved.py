@@ -3,8 +3,8 @@ No pair of C and gamma is better: a proof
 =========================================
 
 A grid search knows the validation error at its grid points. Here, for each gamma, the error is
-bounded between solved values of C as well, so that nothing is missed between the points: no C in
-four decades has, for any of these gammas, an error lower than the bound on the right.
+bounded between solved values of C as well, so that nothing is missed between the points. For none
+of these gammas does any C in four decades have an error below the bound on the right.
 """
 
 import matplotlib.pyplot as plt

@@ -4,7 +4,8 @@ What is a false alarm worth?
 
 A machine has run well for a while, and its states of that time are all there is to learn from. A
 one-class SVM finds the region of usual states. Its offset decides how many usual states raise an
-alarm later: with the offset by `nu` more than asked for, with one by held-out states as many.
+alarm later: more than asked for if `nu` sets the offset, as many as asked for if held-out states
+set it.
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +29,9 @@ X, held_out, later = states(300), states(1000), states(20_000)
 rate = 0.02
 
 # %%
-# With nu = rate at most that share of the training states is outside. Of later ones it is more: 300
-# states do not show all there is. The offset by held-out states has the rate, and needs no other
-# fit.
+# With nu = rate, at most this share of the training states is outside. More of the later states are
+# outside, because 300 states do not show all there is. The offset by held-out states keeps the
+# rate, and needs no other fit.
 
 model = ScreenedOneClassSVM(nu=rate, gamma=1.0).fit(X)
 by_nu = model.offset_

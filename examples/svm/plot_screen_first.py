@@ -3,8 +3,8 @@ Which samples are decided before solving?
 =========================================
 
 The toy problem of Ogawa et al. (2014), Fig. 1: two overlapping clouds and a linear classifier. From
-the solution for C = 5 most samples are decided for C = 10: the dual variable of those far on the
-right side is 0, of those far on the wrong side C. The samples near the margin are left to any
+the solution for C = 5 most samples are decided for C = 10: samples far on the right side have the
+dual variable 0, samples far on the wrong side C. The samples near the margin are left to any
 solver. Right: the closer the C of the reference, the more samples are decided (their Fig. 4).
 """
 

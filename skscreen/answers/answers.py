@@ -23,10 +23,10 @@ _SENTENCES = {
 class Answers:
     """Answers to trials about named objects.
 
-    Made by `read_answers` and by the functions of `skscreen.preprocessing`. Its length is the
+    Made by `read_answers` and by the functions of `skscreen.preprocessing`. The length is the
     number of trials, and an index selects trials: a mask, a slice or an array of places,
-    ``answers[answers.groups == "P07"]``. The objects stay the same, so that parts of a
-    cross-validation all know them. Functions of scikit-learn that split samples split trials.
+    ``answers[answers.groups == "P07"]``. The objects stay the same, so that all parts of a
+    cross-validation know them. Functions of scikit-learn that split samples split trials.
 
     Attributes
     ----------

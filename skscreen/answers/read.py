@@ -38,11 +38,11 @@ def read_answers(
     ranked: bool = False, objects: ArrayLike | None = None, groups: ColumnLike = None,
     weights: ColumnLike = None, missing: Iterable = (),
 ) -> Answers:  # fmt: skip
-    """Read the answers in a table, as it is said what its columns hold.
+    """Read the answers in a table, whose columns you declare.
 
-    Nothing is guessed from the values: what is declared is checked, and an error names the row.
-    Read the second line of ``print(answers)`` beside the first row of the table: it should say what
-    the person answered.
+    Nothing is guessed from the values: the declaration is checked, and an error names the row.
+    Compare the second line of ``print(answers)`` with the first row of the table: the line should
+    say what the person answered.
 
     Parameters
     ----------

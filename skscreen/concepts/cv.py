@@ -35,11 +35,11 @@ LOWEST, HIGHEST = 0.7, 2.0
 class ConceptEmbeddingCV(ConceptEmbedding):
     r"""`ConceptEmbedding` with the L1 penalty that predicts held-out trials best.
 
-    Each penalty is tried from the level start, once for each fold; the model is then fitted to all
-    trials with the best one, from `n_init` starts.
+    Each penalty is tried once for each fold, starting with all entries at the same level. The model
+    is then fitted to all trials with the best penalty, from `n_init` starts.
 
-    Held-out likelihood is often flat: penalties with a third more or fewer dimensions predict as
-    well. So report the curve, and `dimension_range_`, with the number of dimensions.
+    Held-out likelihood is often flat: penalties with 30 % more or fewer dimensions predict as well.
+    So report the curve, and `dimension_range_`, with the number of dimensions.
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ from skscreen.fitting.path import forget
 class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     r"""Sparse, non-negative dimensions of objects, from choices of the odd one out of three.
 
-    As SPoSE and VICE: objects have vectors :math:`x_i \ge 0`, whose dimensions can be named by the
-    objects that have the most of them. Two objects are as similar as :math:`x_i \cdot x_j` is
-    large; in a trial of objects i, j and k the pair (i, j) is kept, and k is the odd one, with
-    probability
+    As in SPoSE and VICE, objects have vectors :math:`x_i \ge 0`, whose dimensions can be named by
+    the objects that have the most of them. The more similar two objects are, the larger is
+    :math:`x_i \cdot x_j`. In a trial of objects i, j and k the pair (i, j) is kept, and k is the
+    odd one, with probability
 
     .. math::
 
@@ -45,11 +45,10 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
         + \frac{\text{l1}}{n} \sum_{id} x_{id} + \frac{\text{l2}}{n} \sum_{id} x_{id}^2
         \quad \text{over } x_{id} \ge 0
 
-    from several starts, keeps the dimensions that these agree on, and fits once more from there.
+    from several starts, keeps the dimensions that the starts agree on, and fits once more.
     Answers about two options, triplets and quadruplets, have the softmax of two pairs.
 
-    For a map in few dimensions, where near means similar, use `OrdinalEmbedding`; for dimensions
-    that people can name, this.
+    For a map in few dimensions, where near means similar, use `OrdinalEmbedding`.
 
     Parameters
     ----------

@@ -67,10 +67,10 @@ class LikelihoodRatio(NamedTuple):
 class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
     r"""Perceptual scales by maximum likelihood: of differences (MLDS) and conjoint (MLCM).
 
-    The objects have a known order, such as that of their contrast: that of ``answers.objects``,
-    which `read_answers` sorts unless it is told their names in order. Each answer compares two
-    differences. With a value s_v for each object, s_0 = 0, the answer "i and j differ less than l
-    and k", with i before j and l before k, has the probability
+    The objects have a known order, such as that of their contrast. It is the order of
+    ``answers.objects``, which `read_answers` sorts unless you pass it ``objects`` in order. Each
+    answer compares two differences. With a value s_v for each object, s_0 = 0, the answer "i and j
+    differ less than l and k", with i before j and l before k, has the probability
 
     .. math::
 

@@ -47,10 +47,10 @@ class OrdinalEmbedding(
 ):
     r"""Points whose distances agree with answers of the kind "i is nearer to j than to k".
 
-    With :math:`a = \lVert x_i - x_j \rVert^2` and :math:`c = \lVert x_k - x_l \rVert^2` of an
-    answer "i and j are nearer to each other than k and l", where a triplet (i, j, k) is the
-    quadruplet (i, j, i, k), and weights :math:`w_q`, the fit minimises over points
-    :math:`x_1, \dots, x_n`
+    An answer says "i and j are nearer to each other than k and l"; a triplet (i, j, k) is the
+    quadruplet (i, j, i, k). With :math:`a = \lVert x_i - x_j \rVert^2` and
+    :math:`c = \lVert x_k - x_l \rVert^2` of each answer, and weights :math:`w_q`, the fit minimises
+    over points :math:`x_1, \dots, x_n`
 
     .. math::
 

@@ -37,12 +37,12 @@ class ScreenedRTLM(
 
     .. math::
 
-        P(M) = \sum_{(i,j,l)} \ell\bigl(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)\bigr)
+        P(M) = \sum_{(i,j,k)} \ell\bigl(d_M^2(x_i, x_k) - d_M^2(x_i, x_j)\bigr)
         + \frac{\lambda}{2} \lVert M \rVert_F^2
 
-    where x_j is of the class of x_i and x_l is not. All triplets of nearest neighbours are used,
-    not a sample of them: screening proves which ones cannot change the optimum, and drops them. The
-    fit stops on the relative duality gap of the full problem.
+    where x_j is of the class of x_i and x_k is not. All triplets of nearest neighbours are used,
+    not a sample of them: screening proves which triplets cannot change the optimum, and drops
+    these. The fit stops on the relative duality gap of the full problem.
 
     Instead of labels, `fit` also takes comparisons: triplets, quadruplets, bounds on the distances
     of pairs, or all of them together, with weights.

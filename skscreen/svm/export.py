@@ -25,10 +25,10 @@ _NONE = np.empty(0)
 def to_sklearn(model: BaseEstimator) -> Any:
     """Return a fitted support vector machine as an estimator of scikit-learn, with its decisions.
 
-    For tools that know the classes of scikit-learn: converters to ONNX or C, explainers. What is
-    returned predicts the same labels and has the same scores up to rounding errors. Both copies are
-    independent of each other. Attributes that scikit-learn keeps inside are set as its `fit` does,
-    for each release from 1.6 on.
+    For tools that know the classes of scikit-learn: converters to ONNX or C, explainers. The
+    returned estimator predicts the same labels, has the same scores up to rounding errors, and is
+    independent of `model`. Attributes that scikit-learn keeps inside are set as its `fit` does, for
+    each release from 1.6 on.
 
     Parameters
     ----------

@@ -20,10 +20,9 @@ class ScreenedSVC(OwnScreening, BaseSVC):
         P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i))
 
     with sample weights s_i: the problem of scikit-learn's `SVC`. It stops on the relative duality
-    gap of the full problem. Where that saves time, it drops on the way samples that provably cannot
-    be support vectors or must be at the upper bound C s_i. More than two classes are handled
-    one-vs-one, by votes, or one-vs-rest; these problems share one copy of the data, and kernel
-    values.
+    gap of the full problem. Where this saves time, it drops samples that provably cannot be support
+    vectors or must be at the upper bound C s_i. More than two classes are handled one-vs-one, by
+    votes, or one-vs-rest; these problems share one copy of the data, and kernel values.
 
     Parameters
     ----------

@@ -18,10 +18,10 @@ class ScreenedSVR(BaseSVR):
         P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, |y_i - f(x_i)| - \epsilon)
 
     with sample weights s_i: residuals up to `epsilon` cost nothing, larger ones the amount by which
-    they exceed it. It stops on the relative duality gap of the full problem. Where that saves
-    time, it drops on the way samples that provably cannot be support vectors or must be at the
-    upper bound C s_i. The problem is that of scikit-learn's `SVR` and, with ``kernel="linear",
-    intercept="penalised"``, of `LinearSVR`.
+    they exceed it. It stops on the relative duality gap of the full problem. Where this saves time,
+    it drops samples that provably cannot be support vectors or must be at the upper bound C s_i.
+    The problem is that of scikit-learn's `SVR` and, with
+    ``kernel="linear", intercept="penalised"``, of `LinearSVR`.
 
     Parameters
     ----------

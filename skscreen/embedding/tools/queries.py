@@ -22,7 +22,7 @@ def next_queries(
 ) -> np.ndarray:  # fmt: skip
     """Draw triplets to ask next, about objects that were not compared before.
 
-    Questions at random are hard to beat: those on which resampled maps disagree saved at most 10 %
+    Random questions are hard to beat: questions on which resampled maps disagree saved at most 10 %
     of the answers.
 
     Parameters

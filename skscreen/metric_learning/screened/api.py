@@ -50,11 +50,11 @@ def screen_triplets(
 ) -> TripletScreening:  # fmt: skip
     """Decide triplets of a metric before it is learned, from a metric for another lambda.
 
-    At the optimum a triplet whose margin, by how much the far sample is further away in squared
-    distance than the near one, is above 1 has no loss (set R* of the paper), and one whose margin
-    is on the linear piece of its loss has the slope -1 (set L*). A reference, exact or not, proves
-    on which side triplets are. Without those of R*, and with one linear term for the losses of L*,
-    any solver finds the same metric.
+    The margin of a triplet is the squared distance to its far sample minus the squared distance to
+    its near sample. At the optimum, triplets with a margin above 1 have no loss (set R* of the
+    paper), and triplets with a margin on the linear piece of the loss have the slope -1 (set L*). A
+    reference, exact or not, proves for many triplets in which set they are. A solver finds the same
+    metric without the triplets of R*, and with one linear term in place of the losses of L*.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
 
         P(c, R) = R^2 + \frac{1}{\nu S} \sum_i s_i \max(0, \lVert \phi(x_i) - c \rVert^2 - R^2).
 
-    For kernels with K(x, x) = 1, as the RBF kernel, both tell the same samples apart.
+    For kernels with K(x, x) = 1, such as the RBF kernel, both call the same samples outliers.
 
     Parameters
     ----------

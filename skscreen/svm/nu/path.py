@@ -172,11 +172,11 @@ def one_class_path(
 ) -> NuPath:
     """Solve one-class SVMs for many values of nu, each from the solutions before.
 
-    Dual variables are piecewise linear in nu, so that the start of each solve is on the line
-    through the last two solutions; the values are solved from the smallest one up. Each has its own
-    certificate. 20 values of 4,000 samples or more take two to five times as long as the longest
-    fit; those of fewer samples, whose kernel values are computed once, 6 to 10 times as long, and
-    those of the linear kernel nearly as long as 20 fits.
+    Dual variables are piecewise linear in nu, so each solve starts on the line through the last two
+    solutions. The values are solved from the smallest one up, each with its own certificate. 20
+    values take 2 to 5 times as long as the longest fit for 4,000 samples or more, 6 to 10 times for
+    fewer samples, whose kernel values are computed once, and nearly as long as 20 fits with the
+    linear kernel.
 
     Parameters
     ----------
@@ -257,8 +257,8 @@ def nu_svc_path(
 ) -> NuPath:
     """Solve classifiers at many values of nu, each from the solutions before.
 
-    See `one_class_path`; values are solved from the largest one down. Along the path C, the
-    attribute `C_` of the estimators, rises as nu falls.
+    See `one_class_path`, but values are solved from the largest one down. C, the attribute `C_` of
+    the estimators, rises along the path as nu falls.
 
     Parameters
     ----------
@@ -335,8 +335,8 @@ def nu_svr_path(
 ) -> NuPath:
     """Solve regressions at many values of nu, each from the solutions before.
 
-    See `one_class_path`; values are solved from the largest one down. Along the path the width of
-    the tube, the attribute `epsilon_` of the estimators, rises as nu falls.
+    See `one_class_path`, but values are solved from the largest one down. The width of the tube,
+    the attribute `epsilon_` of the estimators, rises along the path as nu falls.
 
     Parameters
     ----------
