@@ -43,8 +43,8 @@ class RTLMPairsClassifier(TuplesClassifier):
     bound instead: d_M^2 <= U if similar, d_M^2 >= L if not.
 
     The samples are pairs, so cross-validation splits pairs. A threshold on the distance turns the
-    ranking into decisions: `fit` calibrates it on the training pairs, `calibrate_threshold` on
-    others, which is better.
+    ranking into decisions. `fit` calibrates the threshold on the training pairs; better calibrate
+    it on other pairs with `calibrate_threshold`.
 
     Parameters
     ----------

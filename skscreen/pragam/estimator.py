@@ -47,8 +47,8 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         \qquad \lambda = \frac{1}{C S}, \quad S = \sum_i s_i,
 
     with sample weights s_i, 1 by default. This is lam times the objective of the linear `SVC`, with
-    the same solution. The fit stops when a lower bound D on the optimum proves that J is within the
-    share `tol` of it. More than two classes are handled one-vs-rest.
+    the same solution. The fit stops when J exceeds a lower bound D on the optimum by at most `tol`
+    times J. More than two classes are handled one-vs-rest.
 
     Parameters
     ----------

@@ -40,9 +40,9 @@ class ChainCRF(MarginalsMixin, LinearChain):
 
         P(w) = \frac{\lambda}{2} \lVert w \rVert^2 - \frac1S \sum_c s_c \log p(y_c \mid x_c)
 
-    by L-BFGS. The marginals under w are a dual point with :math:`P - D = \lVert \nabla P \rVert^2 /
-    (2 \lambda)`, where D is a lower bound on the optimum. The fit stops when this gap is at most
-    the share `tol` of P.
+    by L-BFGS. The marginals under w are a dual point with
+    :math:`P - D = \lVert \nabla P \rVert^2 / (2 \lambda)`, where D is a lower bound on the optimum.
+    The fit stops when this gap is at most `tol` times P.
 
     Parameters
     ----------

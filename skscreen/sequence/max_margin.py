@@ -45,8 +45,8 @@ class MaxMarginChain(LinearChain):
         P(w) = \frac{\lambda}{2} \lVert w \rVert^2 + \frac1S \sum_c s_c
         \max_y [\ell_c(y) - w \cdot (f(x_c, y_c) - f(x_c, y))]
 
-    where :math:`\ell_c(y)` is the number of labels of y that differ from y_c. The fit stops when a
-    lower bound D on the optimum proves that P is within the share `tol` of it.
+    where :math:`\ell_c(y)` is the number of labels of y that differ from y_c. The fit stops when P
+    exceeds a lower bound D on the optimum by at most `tol` times P.
 
     Parameters
     ----------

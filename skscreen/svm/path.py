@@ -226,9 +226,9 @@ def svc_path(
     Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
     that for every C between two of them the scaled solution at the smaller one is within a relative
     error `eps` of the optimal objective (for more than two classes, of each problem). These values
-    start where the solution is still known in closed form (with a free intercept: is proportional
-    to C; with the squared hinge: each sample has a loss). They end at `C_max`, or at a solution
-    without losses, which stays optimal for every larger C.
+    start where the solution is still known in closed form. (With a free intercept it is
+    proportional to C there; with the squared hinge each sample has a loss.) They end at `C_max`, or
+    at a solution without losses, which stays optimal for every larger C.
 
     Parameters
     ----------

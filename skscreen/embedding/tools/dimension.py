@@ -74,8 +74,8 @@ def embedding_dimension_test(
     t-test then tells whether the mean rise of the accuracy from each dimension to the next is
     significant; its variance is corrected for overlapping training sets, and its p-value for
     multiple tests by Holm's method. The estimate is the first dimension whose rise to the next is
-    not significant. It is 0 if the same test, of the accuracies themselves, does not tell any of
-    them from chance, which is 1/2, or 1/3 for choices of the odd one out.
+    not significant. The estimate is 0 if the same test does not tell the accuracy of any dimension
+    from chance, which is 1/2, or 1/3 for choices of the odd one out.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ class ScreenedNuSVR(BaseSVR):
         + \sum_i s_i \max(0, |y_i - f(x_i)| - \epsilon)\Bigr), \quad S = \sum_i s_i,
 
     over w, b and epsilon, with sample weights s_i: the width of the tube is learned, such that at
-    most a share `nu` of the samples is outside. It is the solution of the SVR at ``epsilon_``,
-    `ScreenedSVR`. The problem is that of scikit-learn's `NuSVR`.
+    most a share `nu` of the samples is outside. The solution is that of `ScreenedSVR` at
+    ``epsilon_``. The problem is that of scikit-learn's `NuSVR`.
 
     Parameters
     ----------

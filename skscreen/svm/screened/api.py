@@ -75,9 +75,9 @@ def screen_samples(
 
     a sample with a margin :math:`y_i f(x_i) > 1` has the dual variable 0, and one with a margin
     below 1 has :math:`C s_i`. A reference bounds all margins: a solution for another C, exact or
-    not. What is decided here is proved, in floating point too, whatever the reference is; a poor
-    one decides less. The rest can be solved by any solver, see `SampleScreening.reduced_problem`
-    and `SampleScreening.kept_`.
+    not. Every decision is proved, also in floating point, whatever the reference is; a poor
+    reference decides less. Any solver can solve the rest, see `SampleScreening.reduced_problem` and
+    `SampleScreening.kept_`.
 
     Parameters
     ----------
