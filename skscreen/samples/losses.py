@@ -31,6 +31,8 @@ class SampleLosses:
     @cached_property
     def smooth(self) -> bool:
         """Whether all losses have a slope everywhere, and no linear piece."""
+        if not self.shifts.any():
+            return False
         smooth = np.isinf(self.caps) & (self.shifts > 0.0)
         return bool(smooth.any() and np.all(smooth | (self.caps == 0.0)))
 

@@ -314,7 +314,8 @@ def _solved(
         solve = L1Fits(model, problem).solve
     elif starts is None and problem.road.solver == "rows at once" and math.isfinite(C):
         for k, at_once in enumerate(problem.solve_at_once(C, model.tol)):
-            yield at_once if at_once.converged else solve(k, C, model.tol)
+            others = () if at_once.converged else (solve(k, C, model.tol),)
+            yield min((*others, at_once), key=lambda each: each.certificate.relative_gap)
         return
     elif starts is None and problem.road.solver == "rows together":
         found = problem.starts(C, model.tol)

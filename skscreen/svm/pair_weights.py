@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
 
 from skscreen.core.checks import Matrix, is_sparse
 from skscreen.core.floats import EPS
@@ -102,13 +101,15 @@ def primals_at(
     first, second = np.triu_indices(n, 1)
     problems = np.zeros((n, n), np.int64)
     problems[first, second] = problems[second, first] = np.arange(first.size)
+    # Those of each class, and the sign of its scores, which is positive for the first one.
+    of_class = problems[~np.eye(n, dtype=np.bool_)].reshape(n, n - 1)
+    signs = np.where(np.arange(n - 1) < np.arange(n)[:, None], -1.0, 1.0)
     out = 0.5 * np.ravel((w.multiply(w) if is_sparse(w) else w * w).sum(axis=1))
     for c, members in enumerate(division.members):
-        pairs = np.delete(problems[c], c)
-        # Scores are positive for the first class.
-        signs = np.where(np.arange(n - 1) < c, -1.0, 1.0)
-        scores = safe_sparse_dot(X[rows[members]], w[pairs].T, dense_output=True) + b[pairs]
-        lost = np.maximum(1.0 - signs * scores, 0.0)
+        pairs = of_class[c]
+        scores: Any = X[rows[members]] @ w[pairs].T
+        scores = (scores.toarray() if is_sparse(scores) else scores) + b[pairs]
+        lost = np.maximum(1.0 - signs[c] * scores, 0.0)
         out[pairs] += C[pairs] * (weights[members] @ (lost if loss == "hinge" else lost**2))
     return out
 

@@ -113,9 +113,12 @@ class SquaredHinges {
       const double length = line(y, w);
       for (int64_t k = 0; k < d; ++k) w[k] += length * step_[k];
       found.steps = turn + 1;
+      const double before = found.gap;
       // Scores of a regression are told apart in digits beyond the tolerance.
       if (measure(y, w, beta, found) <= tol * found.primal && (N == n || ends() || ++more > MORE))
         break;
+      // At the solution only rounding errors are left, also of fresh sums.
+      if (turn > FRESH && ends() && !(found.gap < 0.5 * before)) break;
     }
     return found;
   }

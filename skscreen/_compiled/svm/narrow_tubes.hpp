@@ -129,20 +129,25 @@ class NarrowTube {
     for (double& norm : norms_) norm = std::sqrt(norm);
   }
 
-  // w (d,) and a (2 n,) become those of the solution.
+  // w (d,) and a (2 n,) become those of the solution, or of the least gap seen.
   NarrowFound solve(double tol, double* w, double* a) {
     begin(w, a);
-    NarrowFound found{INF, INF, 0};
-    double least = INF;
+    NarrowFound best{INF, INF, 0};
+    std::vector<double> best_w(d), best_a(2 * n);
     for (int64_t turn = 0, slow = 0; turn < MOST && slow < SLOW; ++turn) {
+      NarrowFound found{INF, INF, turn};
       measure(w, a, found);
-      if (found.gap <= tol * found.primal) break;
-      slow = found.gap < 0.9 * least ? 0 : slow + 1;
-      least = std::min(least, found.gap);
-      if (!move(w, a)) break;
-      found.steps = turn + 1;
+      slow = found.gap < 0.9 * best.gap ? 0 : slow + 1;
+      if (turn == 0 || found.gap < best.gap) {
+        best = found;
+        std::copy_n(w, d, best_w.begin());
+        std::copy_n(a, 2 * n, best_a.begin());
+      }
+      if (found.gap <= tol * found.primal || !move(w, a)) break;
     }
-    return found;
+    std::copy_n(best_w.begin(), d, w);
+    std::copy_n(best_a.begin(), 2 * n, a);
+    return best;
   }
 
  private:

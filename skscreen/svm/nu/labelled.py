@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -141,6 +141,15 @@ class FlatTubes:
         return True
 
 
+class _Part(NamedTuple):
+    """The samples of a problem (n,), their weights, and of dual variables the signs and groups."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+
+
 class NuProblems:
     """The problems of an estimator and samples, with what solves them for one nu after the other.
 
@@ -162,6 +171,7 @@ class NuProblems:
         division: Any = divided_as(model, y, sample_weight, 0.0)
         division.check(X.shape[1] if hasattr(X, "shape") else 0)
         self.model, self.division, self._several = model, division, several
+        self._parts: dict[int, _Part] = {}
         self.twice = isinstance(division, BothSides)
         if not self.twice:
             self._check_nu(float(model.nu if nu is None else nu))
@@ -188,10 +198,10 @@ class NuProblems:
         """The largest nu of all problems."""
         found = 1.0
         for k in range(self.division.n_problems):
-            weights, y = near_one(self._weights(k)), self.division.signs(k)
-            ends = weights[y > 0.0].sum(), weights[y < 0.0].sum()
-            found = min(found, 2.0 * min(ends) / sum(ends))
-        return float(found)
+            part = self._part_of(k)
+            first, second = np.bincount(part.group, near_one(part.weights)).tolist()
+            found = min(found, 2.0 * min(first, second) / (first + second))
+        return found
 
     @property
     def kernel(self) -> Kernel:
@@ -208,10 +218,14 @@ class NuProblems:
         """All samples."""
         return self.data.X
 
-    def _weights(self, problem: int) -> np.ndarray:
-        if self.twice:
-            return self.division.labels.repetitions
-        return self.division.labels.weights[self.division.rows(problem)]
+    def _part_of(self, problem: int) -> _Part:
+        """Return the samples of a problem."""
+        if problem not in self._parts:
+            division, rows = self.division, self.division.rows(problem)
+            known, y = division.labels, division.signs(problem)
+            weights = known.repetitions if self.twice else known.weights[rows]
+            self._parts[problem] = _Part(rows, weights, y, (y < 0.0).astype(np.int8))
+        return self._parts[problem]
 
     @cached_property
     def _rows(self) -> tuple[Any, Any]:
@@ -230,14 +244,15 @@ class NuProblems:
 
     def _samples(self, problem: int) -> NuSamples:
         """Return the samples of a problem, which are those of all but for one-vs-one."""
-        rows = self.division.rows(problem)
+        part = self._part_of(problem)
+        rows = part.rows
         # Problems on all samples share their kernel values.
         place = None if rows.size == self._part.shape[0] else problem
         if place not in self._sets:
             classes = [rows.size]
             if not self.twice:
-                n_positive = int(np.count_nonzero(self.division.signs(problem) > 0.0))
-                classes = [n_positive, rows.size - n_positive]
+                n_negative = int(np.count_nonzero(part.group))
+                classes = [rows.size - n_negative, n_negative]
             self._sets[place] = NuSamples.of(
                 self.model, self._rows[0], self.data.kernel, classes, rows,
                 lambda: self._values, regression=self.twice,
@@ -254,8 +269,9 @@ class NuProblems:
         """Return what solves a problem."""
         if problem in self._solvers:
             return self._solvers[problem]
-        model, division, weights = self.model, self.division, self._weights(problem)
-        n, y = weights.size, division.signs(problem)
+        model, division = self.model, self.division
+        _, weights, y, group = self._part_of(problem)
+        n = weights.size
         C = float(model.C) if self.twice else 1.0
         check_bounds(C, weights)
         half = 0.5 * C * float(weights.sum())
@@ -265,15 +281,14 @@ class NuProblems:
             losses = SampleLosses(values, np.tile(caps, 2), np.zeros(2 * n))
         else:
             losses = SampleLosses(np.zeros(n), weights, np.zeros(n))
-        sums = Sums(np.array([half, -half]), (y < 0.0).astype(np.int8))
-        dual = Dual.of(losses, y, True, sums)
+        dual = Dual.of(losses, y, True, Sums(np.array([half, -half]), group))
         solver = NuSolver(self._samples(problem), dual, max_iter=limit_of(model))
         self._solvers[problem] = solver
         return solver
 
     def release(self, given: Any) -> None:
         """Keep no more than estimators are made of, and nothing that the user may change."""
-        self._solvers, self._sets = {}, {}
+        self._parts, self._solvers, self._sets = {}, {}, {}
         for name in ("_flat", "_values"):
             self.__dict__.pop(name, None)
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
@@ -282,7 +297,7 @@ class NuProblems:
     def solve(self, problem: int, nu: float, tol: float) -> NuFit:
         """Solve a problem for one nu."""
         if not self.twice:
-            check_total(nu, self._weights(problem))
+            check_total(nu, self._part_of(problem).weights)
             self._check_nu(nu)
         try:
             solver = self.solver(problem)
@@ -301,9 +316,8 @@ class NuProblems:
         if self.twice or solver.few is not None or kernel.name == "precomputed":
             return
         if problem not in self._common:
-            division = self.division
-            X = of_rows(self._part, division.rows(problem), False)
-            weights, y = self._weights(problem), division.signs(problem)
+            rows, weights, y, _ = self._part_of(problem)
+            X = of_rows(self._part, rows, False)
             self._common[problem] = common_weight(X, y, weights)
         if self._common[problem] >= nu * solver.dual.sums[0]:
             raise VanishedError
@@ -352,21 +366,21 @@ class NuProblems:
             return None, float(b)
         X, origin = self._rows
         used = np.flatnonzero(signed)
-        w = X[self.division.rows(problem)[used]].T @ signed[used]
+        w = X[self._part_of(problem).rows[used]].T @ signed[used]
         return w, float(b - np.sum(origin * w))
 
     def _by_libsvm(self, problem: int, nu: float) -> NuFit:
         """Return LIBSVM's point for a kernel that is not positive semi-definite."""
-        rows, kernel = self.division.rows(problem), self.data.kernel
+        kernel = self.data.kernel
+        rows, weights, y, _ = self._part_of(problem)
         X = of_rows(self._part, rows, kernel.name == "precomputed")
         K = X if kernel.name == "precomputed" else kernel.between(X, X)
-        weights, limit = self._weights(problem), limit_of(self.model)
+        limit = limit_of(self.model)
         if self.twice:
-            C, y = float(self.model.C), self.division.labels.values
-            found = by_libsvm(NuSVR, K, y, weights, limit, nu=nu, C=C)
+            C, targets = float(self.model.C), self.division.labels.values
+            found = by_libsvm(NuSVR, K, targets, weights, limit, nu=nu, C=C)
             both = np.concatenate([np.maximum(found.beta, 0.0), np.minimum(found.beta, 0.0)])
             return NuFit(found, found.shown(beta=both))
-        y = self.division.signs(problem)
         found = by_libsvm(NuSVC, K, y, weights, limit, nu=nu)
         # A dual variable at its bound is s_i / rho.
         C = float(np.max(found.alpha / weights))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.certificate import HISTORY
 from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -379,7 +380,7 @@ def with_solution(
         "offset_": offset,
         "intercept_": np.array([-offset]),
         "objective_": held.objective,
-        "history_": found.history_rows,
+        "history_": np.array(found.history_rows, HISTORY),
         "_square": square,
         "_unit": unit,
         "_apart": (held.radius, held.below, held.above),

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import NuSVC, NuSVR, OneClassSVM
 
-from skscreen.core.certificate import HISTORY, Certificate
+from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.gram import KernelSamples
@@ -83,15 +83,15 @@ class NuSolution(SampleSolution):
         return ShownAtNu(**{**known, **changes})
 
     @property
-    def history_rows(self) -> np.ndarray:
-        """What was known on the way, as a `history_`; the gap is relative."""
+    def history_rows(self) -> list[tuple]:
+        """What was known on the way, as rows of a `history_`; the gap is relative."""
         rows = [
             (n_iter, seconds, primal, primal - gap, gap / primal if primal > 0.0 else np.inf)
             for n_iter, seconds, primal, gap in self.progress
         ]
         found = self.certificate
         rows.append((self.n_iter, self.seconds, found.primal, found.dual, found.relative_gap))
-        return np.array(rows, HISTORY)
+        return rows
 
 
 @dataclass
@@ -138,7 +138,8 @@ class NuSolver:
     def at(self, nu: float) -> Dual:
         """Return the problem at a nu."""
         # No more than there is room for: rounding errors of the largest nu.
-        sums = np.clip(nu * self.dual.sums, -self.capacities, self.capacities)
+        most = self.capacities
+        sums = np.minimum(np.maximum(nu * self.dual.sums, -most), most)
         target = self.dual.target if self.lengths is None else 0.5 * sums[0] * self.lengths
         return self.dual._replace(target=target, sums=sums)
 
@@ -166,11 +167,11 @@ class NuSolver:
                 # No gap of sums of this size is so small: of a sphere next to a point.
                 break
             start = Start(found.beta, found.beta, found.scores, found.errors)
-        solution = NuSolution(
-            **{**vars(found), "n_iter": spent, "converged": gap <= allowed, "nu": float(nu)},
-        )
-        seconds = time.perf_counter() - began
-        solution = replace(solution, lifted=lifted, seconds=seconds, progress=tuple(progress))
+        own = {
+            "n_iter": spent, "converged": gap <= allowed, "progress": tuple(progress),
+            "seconds": time.perf_counter() - began, "nu": float(nu), "lifted": lifted,
+        }  # fmt: skip
+        solution = NuSolution(**{**vars(found), **own})
         self._known = (*self._known[-1:], solution)
         return solution
 

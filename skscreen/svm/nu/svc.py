@@ -23,6 +23,9 @@ from skscreen.svm.nu.samples import beta_of, known_duals
 from skscreen.svm.parameters import OF_CLASSES
 from skscreen.svm.probabilities import sigmoids, warn_of_probability
 
+# Rows of the `history_` of several problems.
+_OF_PROBLEMS = np.dtype([("problem", np.int64), *HISTORY.descr])
+
 
 class ScreenedNuSVC(BaseSVC):
     r"""Support vector classifier at a nu, solved exactly with a certificate.
@@ -250,21 +253,17 @@ def with_solutions(
     values = np.array([each.C for each in found])
     more = {
         "C_": float(values[0]) if one else values,
-        "history_": _history([each.found.history_rows for each in found]),
+        "history_": _history(found),
     }
     return set_learned(model, problems.data, shown, **more)
 
 
-def _history(parts: list[np.ndarray]) -> np.ndarray:
+def _history(found: Sequence[NuFit]) -> np.ndarray:
     """Return the history of one problem, or those of several one after the other, numbered."""
+    parts = [each.found.history_rows for each in found]
     if len(parts) == 1:
-        return parts[0]
-    sizes = [part.size for part in parts]
-    out = np.empty(sum(sizes), np.dtype([("problem", np.int64), *HISTORY.descr]))
-    out["problem"] = np.repeat(np.arange(len(parts)), sizes)
-    for name in HISTORY.fields or ():
-        out[name] = np.concatenate([part[name] for part in parts])
-    return out
+        return np.array(parts[0], HISTORY)
+    return np.array([(k, *row) for k, part in enumerate(parts) for row in part], _OF_PROBLEMS)
 
 
 def fitted_at(model: ScreenedNuSVC, problems: NuProblems, found: Sequence[NuFit]) -> ScreenedNuSVC:

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skscreen.core.certificate import HISTORY
 from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import fit_context
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -181,7 +182,7 @@ class ScreenedNuSVR(BaseSVR):
 
 def with_solution(model: ScreenedNuSVR, problems: NuProblems, found: NuFit) -> ScreenedNuSVR:
     """Set what an estimator learns from a solution; return it."""
-    more = {"epsilon_": found.epsilon, "history_": found.found.history_rows}
+    more = {"epsilon_": found.epsilon, "history_": np.array(found.found.history_rows, HISTORY)}
     return set_learned(model, problems.data, [found.shown], **more)
 
 

@@ -1,8 +1,11 @@
 """All classes of few narrow rows in one compiled call: solutions, certificates, other roads."""
 
 import warnings
+from fractions import Fraction
 
+import cvxpy as cp
 import numpy as np
+import optima
 import pytest
 from cases import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,6 +13,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from skscreen import ScreenedLinearSVC, ScreenedLinearSVR
+from skscreen._compiled import svm as loops
 from skscreen.svm.problem import build
 
 RNG = np.random.default_rng(0)
@@ -114,3 +118,77 @@ def test_tubes_that_hold_all_targets(loss):
             model = ScreenedLinearSVR(epsilon=epsilon, loss=loss).fit(X, y)
             assert_allclose(model.coef_, 0.0, atol=1e-12)
             assert_allclose(model.predict(X), 0.0, atol=1e-12)
+
+
+exact = np.vectorize(Fraction, otypes=[object])
+FAR = np.random.default_rng(1).normal(size=(40, 5))
+KINDS = {
+    "squared_hinge": (ScreenedLinearSVC, lambda short: cp.square(cp.pos(short))),
+    "epsilon_insensitive": (ScreenedLinearSVR, lambda rest: cp.pos(cp.abs(rest) - 0.1)),
+    "squared_epsilon_insensitive": (
+        ScreenedLinearSVR, lambda rest: cp.square(cp.pos(cp.abs(rest) - 0.1))
+    ),
+}  # fmt: skip
+
+
+def optimum_about_mean(Z, y, loss, signs):
+    """Return the least objective, with the weight along the mean row in units of its score."""
+    mean = Z.mean(axis=0)
+    length = np.linalg.norm(mean)
+    along = mean / length
+    apart = Z - mean
+    shares = 1.0 + apart @ along / length
+    apart -= np.outer(apart @ along, along)
+    w, of_mean = cp.Variable(Z.shape[1]), cp.Variable()
+    scores = apart @ w + shares * of_mean
+    rest = y - scores if signs is None else 1.0 - cp.multiply(signs, scores)
+    squares = cp.sum_squares(w) + cp.square(of_mean / length)
+    aim = 0.5 * squares + cp.sum(KINDS[loss][1](rest))
+    tols = {f"tol_{name}": 1e-11 for name in ("gap_abs", "gap_rel", "feas")}
+    return optima.Problem(cp.Minimize(aim)).solve(solver=cp.CLARABEL, **tols)
+
+
+@every_pair(loss=list(KINDS), n_features=[2, 5], noise=[0.0, 1.0], far=[1e6, 1e8, -1e9],
+            intercept=[True, False], dtype=[np.float64, np.float32])  # fmt: skip
+def test_rows_that_vary_by_little_next_to_their_means(
+    loss, n_features, noise, far, intercept, dtype
+):
+    Z, more = FAR[:, :n_features] * (1.0 if dtype is np.float64 else 100.0), {}
+    shown = (Z + far).astype(dtype)
+    y = FAR[:, 0] + noise * np.random.default_rng(2).normal(size=40)
+    signs = None
+    if loss == "squared_hinge":
+        signs = np.where(y > 0.0, 1.0, -1.0)
+    else:
+        more["epsilon"] = 0.1
+    model = KINDS[loss][0](loss=loss, fit_intercept=intercept, **more)
+    given = y if signs is None else signs
+    (found,) = build(model, shown, given).solve_at_once(1.0, 1e-6)
+    assert found.converged
+    model.fit(shown, given)
+    assert model.dual_gap_ <= 1e-6
+    assert model.n_iter_ == found.n_iter
+    w, b = np.ravel(model.coef_), np.ravel(model.intercept_)[0]
+    f = (exact(shown.astype(float)) @ exact(w) + Fraction(b)).astype(float)
+    losses = KINDS[loss][1](cp.Constant(1.0 - signs * f if signs is not None else y - f)).value
+    primal = 0.5 * (w @ w + b * b) + losses.sum()
+    assert_allclose(model.objective_, primal, rtol=1e-9)
+    Z = np.column_stack([shown, np.ones((40, int(intercept)))])
+    least = optimum_about_mean(Z.astype(float), y, loss, signs)
+    assert least * (1.0 - 1e-8) <= primal <= least / (1.0 - model.dual_gap_) + 1e-8 * least
+
+
+def test_a_gap_above_the_tolerance_is_that_of_the_weights():
+    rng = np.random.default_rng(1)
+    columns = np.ascontiguousarray(rng.normal(size=(20, 200)))
+    y = columns[1] + 0.1 * rng.normal(size=200)
+    columns[0] += 4.5e8
+    thresholds, caps = np.concatenate([y, -y]), np.ones(200)
+    w, beta, found = np.empty(20), np.empty(400), np.empty(3)
+    loops.solve_tube(columns, thresholds, caps, 0.0, w, beta, found)
+    assert (np.abs(beta) <= 1.0).all()
+    w, beta = exact(w), exact(beta)
+    signed, Z = beta[:200] + beta[200:], exact(columns)
+    u, wide = Z @ signed, exact(y)
+    gap = w @ w / 2 + np.abs(wide - w @ Z).sum() - wide @ signed + u @ u / 2
+    assert 0 <= gap <= found[1]
