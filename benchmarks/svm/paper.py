@@ -5,15 +5,17 @@
 Ogawa, Suzuki, Suzumura and Takeuchi (2014), arXiv:1401.6740.
 """
 
+import sys
 import time
 
 import numpy as np
 from sklearn.svm import SVC
 
-from benchmarks.support.comparison import Side
+from benchmarks.support.comparison import Side, size
 from benchmarks.support.data import Sets
 from benchmarks.support.parts import headed, options_of
 from benchmarks.support.peer_process import best_of
+from benchmarks.support.tables import table
 from benchmarks.svm.peers_here import linear_svc, svc_gap
 from benchmarks.svm.rates import rates
 from skscreen.samples.kernels.gram import Gram, KernelSamples
@@ -48,17 +50,25 @@ def tables(data: Sets, names: list[str], args) -> None:
     """Tables III and IV: a fit from a reference, and the whole path, with and without shrinking.
 
     Without shrinking coordinate descent visits all samples that screening left, with it it leaves
-    out what rests. Kernels have working sets in either case.
+    out what rests. Kernels have working sets in either case. In parentheses: the share of samples
+    that the test decides. Behind a path: the C it got to in the time it had.
     """
+    fits, paths = [], []
     for name in names or SETS:
         X, y = data(name)
         for label, factor in (("linear", None), ("0.1/d", 0.1), ("1/d", 1.0), ("10/d", 10.0)):
             if factor is not None and X.shape[0] > MOST_KERNEL:
                 continue
             gamma = None if factor is None else factor / X.shape[1]
-            print(f"{name} {X.shape}, {label}")
-            single(X, y, gamma, args.limit)
-            whole_path(X, y, gamma, args.limit)
+            work = size(name, X).replace(",", ""), label
+            fits.append((*work, *single(X, y, gamma, args.limit)))
+            paths.append((*work, *whole_path(X, y, gamma, args.limit)))
+            print(f"{name}, {label}: done", file=sys.stderr, flush=True)
+    columns = ",".join(COLUMNS)
+    print("One fit at C = C_ref / 0.9, started from the solution at C_ref = 500 C_min\n")
+    table(f"data,kernel,C,{columns},peer,s", fits)
+    print(f"The eps-path from C_min to {C_MAX:g}, as far as it gets in {args.limit:g} s\n")
+    table(f"data,kernel,{columns}", paths)
 
 
 def samples_of(X, y, gamma: float | None):
@@ -84,10 +94,10 @@ def path_solver(samples, y, shrink: bool, screening: str | None) -> SamplePathSo
     return SamplePathSolver(samples, dual, solve, screening or "")
 
 
-def single(X, y, gamma: float | None, limit: float) -> None:
+def single(X, y, gamma: float | None, limit: float) -> list[str]:
     """Table III: one fit at C = C_ref / 0.9 from the solution at C_ref = 500 C_min."""
     samples, cells = samples_of(X, y, gamma), []
-    for label, (shrink, screening) in COLUMNS.items():
+    for shrink, screening in COLUMNS.values():
         solver = path_solver(samples, y, shrink, screening)
         C_ref = 500.0 * solver.C_min
         solver.solve(C_ref, GAP)
@@ -96,14 +106,14 @@ def single(X, y, gamma: float | None, limit: float) -> None:
         seconds = time.process_time() - began
         rate = f" ({point.screening_rate('path'):.2f})" if screening else ""
         missed = "" if point.converged else f" gap {point.certificate.relative_gap:.0e}"
-        cells.append(f"{label} {seconds:.3f}{rate}{missed}")
+        cells.append(f"{seconds:.3f}{rate}{missed}")
     if gamma is None:
         how = {"C": point.C, "loss": "hinge"}
         peer = linear_svc(X, y, point.certificate.dual, GAP, limit, **how)
     else:
         peer = svc(X, samples.gram.whole, y, point.C, gamma)
-    shown = " ".join(peer.cells())
-    print(f"    one fit, C={point.C:.2g}, s (rate): {'  '.join(cells)}  {shown}", flush=True)
+    name, seconds, reached = peer.cells()
+    return [f"{point.C:.2g}", *cells, f"{name}: {reached}", seconds]
 
 
 def svc(X, K, y, C: float, gamma: float) -> Side:
@@ -117,22 +127,22 @@ def svc(X, K, y, C: float, gamma: float) -> Side:
     return Side(f"SVC(tol={tol:g})", seconds, f"gap {gap:.0e}", late=gap > GAP)
 
 
-def whole_path(X, y, gamma: float | None, limit: float) -> None:
+def whole_path(X, y, gamma: float | None, limit: float) -> list[str]:
     """Table IV: the eps-path from C_min to C_MAX, or as far as the time limit allows."""
     samples, cells = samples_of(X, y, gamma), []
-    for label, (shrink, screening) in COLUMNS.items():
+    for shrink, screening in COLUMNS.values():
         solver = path_solver(samples, y, shrink, screening)
-        C, started, count, missed = solver.C_min, time.process_time(), 0, 0
+        C, started, missed = solver.C_min, time.process_time(), 0
         while True:
             point = solver.solve(C, min(GAP, 0.01 * EPS))
-            count, missed = count + 1, missed + (not point.converged)
+            missed += not point.converged
             seconds, step = time.process_time() - started, eps_limit(point, EPS)
             if C >= C_MAX or seconds > limit or not step > 1.0:
                 break
             C = min(C * step, C_MAX)
-        end = "" if C >= C_MAX else f" to C={C:.1g}"
-        cells.append(f"{label} {seconds:.2f}{end}{f' ({missed} missed)' if missed else ''}")
-    print(f"    path of {count} C, s: {'  '.join(cells)}", flush=True)
+        end = f"{seconds:.2f} s" if C >= C_MAX else f"to C = {C:.1g}"
+        cells.append(f"{end} ({missed} missed)" if missed else end)
+    return cells
 
 
 PARTS = {"tables": tables, "rates": rates}
