@@ -217,6 +217,7 @@ def test_shares_decided_rise_with_the_reference_and_the_intersection_decides_mos
     options = ["--parts", "rates", "--out", str(folder / "out"), "--quick"]
     svm_paper.main(["--data", str(folder), "--sets", "breast_cancer", *options])
     assert "| BT2 " in capsys.readouterr().out
+    assert (folder / "out" / "shares.png").stat().st_size > 1000
 
 
 @pytest.mark.slow
