@@ -292,14 +292,15 @@ class Dual(NamedTuple):
 
     def decided_by_gap(
         self, norms: np.ndarray, beta: np.ndarray, f: np.ndarray, b: float, error: float,
-        codes: Any = None,
+        errors: np.ndarray | None = None, codes: Any = None,
     ) -> np.ndarray:  # fmt: skip
         """Return codes by the gap ball of a point of this problem, see `screening.bounds`.
 
-        Scores may be off by `error` times `norms`, beyond the rounding errors of their sums.
+        Scores may be off by `error` times `norms` and by `errors` (n,), beyond the rounding errors
+        of their sums.
         """
         found = np.empty(self.target.size, np.int8)
-        point = norms, f, beta, b, error
+        point = norms, f, beta, b, error, _EXACT if errors is None else errors
         loops.decided_by_gap(self, point, _NOTHING if codes is None else codes, found)
         return found
 

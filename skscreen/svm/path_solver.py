@@ -10,7 +10,6 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, screening_event
 from skscreen.core.decisions import UNDECIDED
-from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.labels import check_bounds
@@ -25,6 +24,10 @@ from skscreen.svm.screening.rules import BOUNDS, Bound, ball_test, one_ball
 from skscreen.svm.solvers.kernel.solve import Start
 from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution
+
+# Mean error of the scores of a solution, over the least of a path, from which on they are computed
+# anew.
+_WORN = 100.0
 
 # `solve_linear` or `solve_kernel`.
 Solve = Callable[..., SampleSolution]
@@ -72,6 +75,8 @@ class SamplePathSolver:
         self._screens, self._bound = screening != "", BOUNDS.get(screening or "gap")
         self._on_path = False
         self._known: list[_Known] = []
+        # The least errors of scores so far, a mean, over what they are sums of.
+        self._fresh = math.inf
 
     @cached_property
     def _begins(self) -> FirstPiece:
@@ -165,10 +170,11 @@ class SamplePathSolver:
             return solution
         began, dual = time.perf_counter(), self._problem(known)
         b = dual.best_intercept(known.f) if known.b is None else known.b
-        error = known.rounding + known.apart
+        # Others are within the rounding errors of their sums.
+        errors = known.errors if known.rounding > 0.0 else None
         codes = dual.decided_by_gap(
-            self.samples.norms, known.beta, known.f, b, error, known.codes
-        )  # fmt: skip
+            self.samples.norms, known.beta, known.f, b, known.apart, errors, known.codes
+        )
         seconds = time.perf_counter() - began
         event = screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / known.C)
         history, seconds = (*solution.history, event), solution.seconds + seconds
@@ -221,9 +227,16 @@ class SamplePathSolver:
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
-        # Solvers take scores with such errors for exact ones.
-        exact = nearest.rounding <= 32.0 * EPS * float(np.abs(nearest.beta) @ self.samples.norms)
-        return Start(start, start, f if exact else None, errors), codes
+        return Start(start, start, None if self._is_worn(nearest) else f, errors), codes
+
+    def _is_worn(self, known: _Known) -> bool:
+        """Whether scores have gathered errors from one C to the next."""
+        size = float(np.abs(known.beta) @ self.samples.norms)
+        if known.errors is None or not size > 0.0:
+            return False
+        error = float(np.mean(known.errors)) / size
+        self._fresh = min(self._fresh, error)
+        return error > _WORN * self._fresh
 
     def _decided(self, known: _Known, C: float, bound: Bound) -> np.ndarray:
         """Return what a point of some C decides for another C, or for its own."""

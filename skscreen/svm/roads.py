@@ -33,6 +33,7 @@ Solver = Literal[
 Values = Literal[
     "rows", "full features", "sparse features", "columns", "few", "class blocks", "tiles", "matrix"
 ]
+Exact = Literal["", "some", "all"]
 Otherwise = Literal["", "refuse", "centre", "shift", "LIBSVM", "fill"]
 
 # Solvers of one problem for all classes; values that are features, and not of a kernel.
@@ -178,8 +179,9 @@ class Road:
     values: Values
     # Scores, and matrices of working sets, are in double precision from the beginning.
     double: bool = False
-    # Margins are in double precision at the end, as starts and bounds for other C need them.
-    exact: bool = False
+    # Which scores are in double precision at the end: "some", that decide samples or tell losses,
+    # or "all", as files and bounds for other C need them.
+    exact: Exact = ""
     # The test by the solution for another C, of `rules.BOUNDS`: "gap" for none but that by its own
     # gap; "" for no screening.
     screens: str = ""
@@ -257,7 +259,7 @@ def road(fit: Fit, facts: Facts) -> Road:
         solver: Solver = "rows at once" if at_once else "rows together" if together else "rows"
         polished = math.inf if fit.n_duals <= FEW_IN_SYSTEM else LAST_DIGITS
         return Road(
-            solver, "rows", double=True, exact=True, together=together, stores=fit.stored,
+            solver, "rows", double=True, exact="all", together=together, stores=fit.stored,
             polished=polished, screens=BEST if fit.screening == "best" else fit.screening,
         )  # fmt: skip
     return _by_kernel(fit, facts)
@@ -413,13 +415,18 @@ def _by_kernel(fit: Fit, facts: Facts) -> Road:
     in_tiles = not fit.fits or (by_tiles and not inside and fit.is_definite and facts.is_wide)
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
     grows = in_single and (fit.n > FROM_NOTHING or fit.loss.startswith("squared"))
+    # Where a solve takes milliseconds, what is decided before it costs more than it saves.
+    screens = "gap" if fit.screening == "best" else fit.screening
+    exact: Exact = "" if is_alone and fit.plan == "one C" else "all"
+    if in_single and fit.plan in ("one C", "grid") and not fit.stored and screens in ("gap", ""):
+        # Bounds on errors go with scores from one C to the next.
+        exact = exact and "some"
     return Road(
         "levels" if grows else "interior point" if inside else "working sets",
         "tiles" if in_tiles else "matrix",
         double=not in_single,
-        exact=fit.plan != "one C" or not is_alone,
-        # Where a solve takes milliseconds, what is decided before it costs more than it saves.
-        screens="gap" if fit.screening == "best" else fit.screening,
+        exact=exact,
+        screens=screens,
         stores=fit.stored,
         otherwise="" if fit.is_definite else _otherwise(fit),
     )

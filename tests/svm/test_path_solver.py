@@ -1,11 +1,16 @@
 """What the driver keeps from one C to the next."""
 
 import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import rbf_kernel
 
+from skscreen import svc_path
 from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm import path_solver
 from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -70,3 +75,33 @@ def test_scores_are_carried_along_a_path_within_their_errors():
         off = np.abs(found.scores - samples.exact_scores(np.arange(400), found.beta))
         assert found.converged and found.rounding == 0.0
         assert off.max() <= 4.0 * size and found.errors.max() <= 4.0 * size
+
+
+@pytest.mark.parametrize("worn", [100.0, 1.0])
+def test_scores_in_tiles_keep_bounds_from_one_C_to_the_next(worn, monkeypatch):
+    """They are handed on in single precision; what is decided is right all the same."""
+    monkeypatch.setattr(path_solver, "_WORN", worn)
+    X, y = make_classification(1200, 8, flip_y=0.05, random_state=0)
+    Cs = np.logspace(-1, 4, 11)
+    K = rbf_kernel(X.astype(np.longdouble), gamma=0.1)
+    kept = []
+    keep = SamplePathSolver._keep
+
+    def watched(solver, C, dual, found, *more):
+        kept.append((dual, found))
+        return keep(solver, C, dual, found, *more)
+
+    options = {"Cs": Cs, "gamma": 0.1, "tol": 1e-6}
+    with monkeypatch.context() as patched:
+        patched.setattr(SamplePathSolver, "_keep", watched)
+        in_tiles = svc_path(X, y, cache_size=1.0, **options)
+    whole = svc_path(X, y, **options)
+    assert len(kept) == Cs.size and any(found.rounding > 0.0 for _, found in kept)
+    for dual, found in kept:
+        apart = np.abs(K @ found.beta - found.scores)
+        assert np.all(apart <= found.errors)
+        exact = dual.view(found.beta, (K @ found.beta).astype(np.float64))
+        assert exact.gap <= found.certificate.gap * (1.0 + 1e-9) <= 1e-6 * exact.primal * 1.001
+    np.testing.assert_allclose(in_tiles.objectives, whole.objectives, rtol=1e-6)
+    # Scores that matter for decisions are in double precision.
+    assert np.mean(in_tiles.rates) > np.mean(whole.rates) - 0.03

@@ -46,8 +46,8 @@ SPARSE = replace(FULL, values="sparse features")
 
 LARGE, HUGE = {"classes": (1500, 1500)}, {"classes": (10_000, 10_000)}
 
-MATRIX = Road("working sets", "matrix", double=True, exact=True, screens="gap")
-ALONE = replace(MATRIX, exact=False)
+MATRIX = Road("working sets", "matrix", double=True, exact="all", screens="gap")
+ALONE = replace(MATRIX, exact="")
 INSIDE = replace(ALONE, solver="interior point")
 TILES = Road("working sets", "tiles", screens="gap")
 LEVELS = replace(TILES, solver="levels")
@@ -55,7 +55,7 @@ FEW = Road("class pairs", "columns", double=True, together=True)
 WHOLE = replace(FEW, values="few")
 BLOCKS = Road("class pairs", "class blocks", together=True)
 LINEAR = Road(
-    "rows", "rows", double=True, exact=True, screens="intersection", polished=np.inf
+    "rows", "rows", double=True, exact="all", screens="intersection", polished=np.inf
 )  # fmt: skip
 TOGETHER = replace(LINEAR, solver="rows together", together=True)
 
@@ -92,7 +92,7 @@ TABLE = [
      replace(MATRIX, stores=True)),
     ("more", TWO, {"classes": (1001, 1000)}, {"width": 50}, TILES),
     ("few on a path", TWO, {"plan": "grid"}, {}, MATRIX),
-    ("few without losses", TWO, {"plan": "C=inf"}, {}, replace(ALONE, exact=True)),
+    ("few without losses", TWO, {"plan": "C=inf"}, {}, replace(ALONE, exact="all")),
     ("few again", TWO, {"again": True}, {}, ALONE),
     ("few squares", TWO, {"loss": "squared_hinge"}, {}, ALONE),
     ("pairs of few", PAIRS, {}, {}, FEW),
@@ -115,7 +115,13 @@ TABLE = [
     ("tiles", TWO, LARGE, {}, TILES),
     ("tiles of squares", TWO, {**LARGE, "loss": "squared_hinge"}, {}, LEVELS),
     ("tiles of many", TWO, {"classes": (6001, 6000)}, {}, LEVELS),
-    ("tiles beyond the cache", TWO, {**HUGE, "plan": "grid"}, {}, replace(LEVELS, exact=True)),
+    ("tiles beyond the cache", TWO, {**HUGE, "plan": "grid"}, {},
+     replace(LEVELS, exact="some")),
+    ("tiles within eps", TWO, {**HUGE, "plan": "eps"}, {}, replace(LEVELS, exact="all")),
+    ("tiles from a store", TWO, {**HUGE, "stored": True}, {},
+     replace(LEVELS, exact="all", stores=True)),
+    ("tiles and another test", TWO, {**HUGE, "plan": "grid", "screening": "ball1"}, {},
+     replace(LEVELS, exact="all", screens="ball1")),
     ("next to a unit matrix", TWO, LARGE, {"is_wide": False}, ALONE),
     ("path", TWO, {**LARGE, "plan": "grid"}, {}, MATRIX),
     ("path within eps", TWO, {**LARGE, "plan": "eps"}, {}, MATRIX),
@@ -135,7 +141,7 @@ TABLE = [
     ("tube", TUBE, {}, {}, ALONE),
     ("large tube", TUBE, {"classes": (2500,)}, {}, TILES),
     ("tubes", TUBE, {"plan": "grid"}, {}, MATRIX),
-    ("large tubes", TUBE, {"classes": (2500,), "plan": "grid"}, {}, replace(TILES, exact=True)),
+    ("large tubes", TUBE, {"classes": (2500,), "plan": "grid"}, {}, replace(TILES, exact="some")),
     ("large tubes of a polynomial", replace(TUBE, kernel="poly"),
      {"classes": (2500,), "plan": "grid"}, {}, MATRIX),
     ("tubes of a search", TUBE, {"classes": (2500,), "plan": "grid", "shared": True}, {}, MATRIX),
@@ -370,7 +376,8 @@ def test_a_path_of_regressions_proves_as_much_with_more_samples():
     few, many = (
         svr_path(X[:n], y[:n], Cs=[0.1, 1.0, 10.0], gamma=0.3, tol=1e-6).rates for n in (1900, 2400)
     )
-    assert np.all(many > few - 0.05) and few.min() > 0.3
+    # Gaps end anywhere below the tolerance.
+    assert np.all(many > few - 0.1) and few.min() > 0.3
 
 
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"loss": "squared_hinge"}])

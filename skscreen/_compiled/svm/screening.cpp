@@ -14,7 +14,8 @@ namespace nanobind::detail {
 template <>
 struct type_caster<Pencil> : struct_caster<Pencil, double, double, double, double> {};
 template <>
-struct type_caster<PointAtC> : struct_caster<PointAtC, Reals, Reals, Reals, double, double> {};
+struct type_caster<PointAtC> : struct_caster<PointAtC, Reals, Reals, Reals, double, double, Reals> {
+};
 template <>
 struct type_caster<PointsBetween>
     : struct_caster<PointsBetween, Reals, Reals, Reals, Reals, Reals, Reals, Reals, Reals, Reals,

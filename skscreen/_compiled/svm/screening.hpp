@@ -116,11 +116,13 @@ inline void codes_between(const Dual& dual, Array<const double> lower, Array<con
   }
 }
 
-// A dual point beta with the scores f of its w, within `error` over the length of the sample beyond
-// their rounding errors, and any intercept b.
+// A dual point beta with the scores f of its w, and any intercept b. Beyond the rounding errors of
+// their sums scores may be off by `error` times the length of the sample, and by errors of their
+// own, if there are any.
 struct PointAtC {
   Array<const double> norms, f, beta;
   double b, error;
+  Array<const double> errors;
 };
 
 // Codes by the gap ball of a point at its own C: `gap_ball` of `reference`, and `ball_test`, of
@@ -130,6 +132,8 @@ inline void decided_by_gap(const Dual& dual, const PointAtC& p, Array<const int8
   constexpr double SLACK = 8.0;
   const int64_t n = dual.size();
   expects_sizes(n, "norms", p.norms, "f", p.f, "beta", p.beta);
+  if (p.errors.size) expects_sizes(n, "errors", p.errors);
+  const auto own = [&](int64_t i) { return p.errors.size ? p.errors[i] : 0.0; };
   const auto least = [&](int64_t i) {
     return dual.smooth() ? std::min(2.0 * p.beta[i], 0.0) : dual.low[i];
   };
@@ -157,7 +161,8 @@ inline void decided_by_gap(const Dual& dual, const PointAtC& p, Array<const int8
   double gap = 0.0, moved = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     const double score = p.f[i] + p.b, slope = dual.target[i] - score, wide = most(i) - least(i);
-    const double width = shift * p.norms[i] + (dual.free ? SLACK * EPS * std::abs(score) : 0.0);
+    const double rounding = dual.free ? SLACK * EPS * std::abs(score) : 0.0;
+    const double width = shift * p.norms[i] + own(i) + rounding;
     gap += dual.slackness(i, p.beta[i], slope, width);
     const double curved = dual.smooth() ? dual.shifts[i] * wide : 0.0;
     moved += wide * (std::abs(slope) + width + curved);
@@ -169,8 +174,8 @@ inline void decided_by_gap(const Dual& dual, const PointAtC& p, Array<const int8
   const Array<double> lower = all.slice(0, n), upper = all.slice(n, 2 * n);
   const Array<double> low = all.slice(2 * n, 3 * n), high = all.slice(3 * n, 4 * n);
   for (int64_t i = 0; i < n; ++i) {
-    lower[i] = sphere_lower(p.f[i], p.norms[i], radius);
-    upper[i] = sphere_upper(p.f[i], p.norms[i], radius);
+    lower[i] = sphere_lower(p.f[i] - own(i), p.norms[i], radius);
+    upper[i] = sphere_upper(p.f[i] + own(i), p.norms[i], radius);
   }
   scores_between(dual, lower, upper, low, high);
   codes_between(dual, low, high, earlier, out);

@@ -1,5 +1,6 @@
 import functools
 
+import cvxpy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,6 +11,8 @@ from svm_labelled import decide, unlabelled
 from svm_reference import dome, dual, gap, optimum, primal, sloppy, smallest_in_dome, three_cases
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.svm.dual import Dual
 from skscreen.svm.screening.bounds import (
@@ -26,6 +29,7 @@ from skscreen.svm.screening.rules import (
     ball_test,
     intersection_test,
 )
+from skscreen.svm.solvers.kernel.solve import solve_kernel
 
 KS = ("cancer", "wine", "rbf", "weighted", "blobs")
 RATIOS = (0.5, 0.9, 1.0, 1.1, 2.0, 10.0, 100.0)
@@ -354,3 +358,37 @@ def test_one_pass_decides_what_the_gap_ball_does(squared, free, error):
         expected = problem.decided(ball_test(gap_ball(known), norms))
         assert_array_equal(problem.decided_by_gap(norms, beta, f, b, error), expected)
     assert_array_equal(problem.decided_by_gap(norms, np.full(80, np.nan), f, b, error), 0)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("free", [False, True])
+def test_scores_with_errors_of_their_own_decide_less_and_nothing_wrong(squared, free):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(80, 4))
+    y = np.where(A[:, 0] + 0.7 * rng.normal(size=80) < 0.3, -1.0, 1.0)
+    norms = np.linalg.norm(A, axis=1)
+    problem = Dual.of((squared_hinge if squared else hinge)(rng.uniform(0.5, 2.0, 80)), y, free)
+    found = cvxpy.Variable(80)
+    value = problem.target @ found - 0.5 * cvxpy.sum_squares(A.T @ found)
+    value -= 0.5 * cvxpy.sum(cvxpy.multiply(problem.all_shifts, found**2))
+    conditions = [cvxpy.multiply(y, found) >= 0.0]
+    if not squared:
+        conditions.append(cvxpy.multiply(y, found) <= problem.width)
+    if free:
+        conditions.append(cvxpy.sum(found) == 0.0)
+    cvxpy.Problem(cvxpy.Maximize(value), conditions).solve("CLARABEL")
+    # Strict sides of the targets at an independent optimum, and a point of this package.
+    slopes = problem.target - A @ (A.T @ found.value)
+    slopes -= problem.best_intercept(A @ (A.T @ found.value))
+    side = np.where(y * slopes < -1e-5, ZERO, np.where(y * slopes > 1e-5, LINEAR, UNDECIDED))
+    point = solve_kernel(KernelSamples(Gram(A, Kernel("linear"))), problem, tol=1e-10)
+    beta, f, b = point.beta, point.scores, point.b
+    right = problem.decided_by_gap(norms, beta, f, b, 0.0)
+    decided = right != UNDECIDED
+    assert np.count_nonzero(decided) > 10 and np.array_equal(right[decided], side[decided])
+    for size in (1e-9, 1e-6, 1e-3):
+        errors = size * rng.uniform(0.0, 1.0, 80) * (rng.random(80) < 0.5)
+        wrong = f + rng.uniform(-1.0, 1.0, 80) * errors
+        codes = problem.decided_by_gap(norms, beta, wrong, b, 0.0, errors)
+        assert np.all((codes == UNDECIDED) | (codes == right))
+        assert np.any(codes != UNDECIDED) or size > 1e-6

@@ -7,11 +7,12 @@ import numpy as np
 
 from skscreen._compiled import svm as loops
 from skscreen.core.certificate import Certificate
-from skscreen.core.decisions import LINEAR, ZERO
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.kernels.gram import KernelSamples
 from skscreen.svm.certificate import Point
 from skscreen.svm.dual import Dual, View
+from skscreen.svm.roads import Exact
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import DIGITS, LARGEST, STEPS_A_SAMPLE, Engine
 from skscreen.svm.solvers.kernel.interior import interior_point
@@ -41,7 +42,7 @@ def solve_kernel(
     tol: float = 1e-6,
     max_iter: int | None = None,
     double: bool = False,
-    exact: bool = True,
+    exact: Exact = "all",
     interior: bool = False,
     levels: bool = True,
 ) -> SampleSolution:
@@ -50,7 +51,7 @@ def solve_kernel(
     `start` are dual variables (n,) of any problem. `fixed` (n,) are codes of decisions from safe
     screening: they are trusted, but the full certificate is what decides. `max_iter` limits steps
     of SMO and Newton's method together. `double` asks for scores in double precision from the
-    beginning, `exact` for scores in it at the end, as starts and references for other C have them.
+    beginning, `exact` for scores in it at the end, see `Road`.
     `interior` tells a regression without a tube whose matrix is in memory. Without a start, and in
     tiles, `levels` find one on growing parts of the samples.
     """
@@ -221,13 +222,32 @@ class _Problem:
                 break
         return (other, better) if better.gap < view.gap else (point, view)
 
-    def solution(self, point: Point, view: View, exact: bool, seconds: float) -> SampleSolution:
+    def _measure_some(self, point: Point, view: View) -> View:
+        """Have scores in double precision that decide samples, or make losses uncertain."""
+        dual, n = self.whole, self.samples.n
+        norms, beta = self.samples.norms, point.beta
+        codes = dual.decided_by_gap(norms, beta, point.f, view.b, 0.0, point.errors)
+        losses = dual.largest_gap(beta, point.f, point.errors)[2]
+        matters = codes == UNDECIDED
+        if losses.sum() > 0.1 * self.tol * view.primal:
+            matters |= losses > 0.0
+        J = np.flatnonzero(matters & ~point.exact)
+        if J.size == 0:
+            return view
+        point.f[J], point.errors[J] = self.engine.scores(np.arange(n), beta, J, double=True)
+        point.exact[J] = True
+        return dual.largest_gap(beta, point.f, point.errors)[0]
+
+    def solution(self, point: Point, view: View, exact: Exact, seconds: float) -> SampleSolution:
         """Return the point with its certificate."""
         samples, engine = self.samples, self.engine
         beta = np.clip(point.beta, self.whole.low, self.whole.high)
         usual = 0.5 * SLACK * EPS * float(np.abs(beta) @ samples.norms)
         rounding = relative(point.errors, samples.norms)
-        if exact and rounding > usual:
+        if exact == "some":
+            view = self._measure_some(point, view)
+            rounding = relative(point.errors, samples.norms)
+        elif exact and rounding > usual:
             everyone = np.arange(samples.n)
             point.f, point.errors = engine.scores(everyone, point.beta, everyone, double=True)
             view = self.whole.largest_gap(point.beta, point.f, point.errors)[0]
