@@ -29,7 +29,7 @@ model = RTLMQuadrupletsClassifier(diagonal=True, preprocessor=X)
 agreement = cross_val_score(model, rows, answers).mean()
 model.fit(rows, answers)
 weights = model.get_mahalanobis_matrix().diagonal()
-print(f"answers of others folds that the metric gives: {agreement:.0%}, at best about 90 %")
+print(f"answers of other folds that the metric gives: {agreement:.0%}, at best about 90 %")
 print(f"relative duality gap: {model.dual_gap_:.0e}")
 
 fig, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")

@@ -18,18 +18,9 @@ from skscreen.svm.screening.rules import BEST
 Plan = Literal["one C", "C=inf", "grid", "eps", "bounds", "nu"]
 
 Solver = Literal[
-    "class pairs",
-    "levels",
-    "working sets",
-    "interior point",
-    "rows",
-    "rows at once",
-    "rows together",
-    "classes by Newton",
-    "classes on faces",
-    "L1",
-    "LIBSVM",
-]
+    "class pairs", "levels", "working sets", "interior point", "rows", "rows at once",
+    "rows together", "classes by Newton", "classes on faces", "L1", "LIBSVM",
+]  # fmt: skip
 Values = Literal[
     "rows", "full features", "sparse features", "columns", "few", "class blocks", "tiles", "matrix"
 ]

@@ -1,7 +1,6 @@
 """What the driver keeps from one C to the next."""
 
 import numpy as np
-import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -10,7 +9,6 @@ from skscreen.samples.kernels.gram import Gram, KernelSamples
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm import path_solver
 from skscreen.svm.dual import Dual
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -77,10 +75,27 @@ def test_scores_are_carried_along_a_path_within_their_errors():
         assert off.max() <= 4.0 * size and found.errors.max() <= 4.0 * size
 
 
-@pytest.mark.parametrize("worn", [100.0, 1.0])
-def test_scores_in_tiles_keep_bounds_from_one_C_to_the_next(worn, monkeypatch):
+def test_scores_that_have_gathered_errors_are_computed_anew():
+    X, y = make_classification(300, 8, random_state=0)
+    samples = KernelSamples(Gram(X, Kernel("rbf", gamma=0.1), cache_size=0))
+    starts = []
+
+    def solve(samples, dual, *, start, **how):
+        starts.append(start)
+        return solve_kernel(samples, dual, start=start, exact="some", **how)
+
+    problem = Dual.of(hinge(np.ones(300)), np.where(y > 0, 1.0, -1.0), True)
+    solver = SamplePathSolver(samples, problem, solve, "gap")
+    for C, factor in ((1.0, 1.0), (2.0, 1.0), (3.0, 1e4)):
+        found = solver.solve(C, 1e-6)
+        assert found.converged
+        solver._known[0].errors = factor * found.errors
+    assert solver.solve(4.0, 1e-6).converged
+    assert [start is None or start.scores is None for start in starts] == [True, False, False, True]
+
+
+def test_scores_in_tiles_keep_bounds_from_one_C_to_the_next(monkeypatch):
     """They are handed on in single precision; what is decided is right all the same."""
-    monkeypatch.setattr(path_solver, "_WORN", worn)
     X, y = make_classification(1200, 8, flip_y=0.05, random_state=0)
     Cs = np.logspace(-1, 4, 11)
     K = rbf_kernel(X.astype(np.longdouble), gamma=0.1)

@@ -141,7 +141,7 @@ class FlatTubes:
         return True
 
 
-class _Part(NamedTuple):
+class _Subset(NamedTuple):
     """The samples of a problem (n,), their weights, and of dual variables the signs and groups."""
 
     rows: np.ndarray
@@ -171,7 +171,7 @@ class NuProblems:
         division: Any = divided_as(model, y, sample_weight, 0.0)
         division.check(X.shape[1] if hasattr(X, "shape") else 0)
         self.model, self.division, self._several = model, division, several
-        self._parts: dict[int, _Part] = {}
+        self._subsets: dict[int, _Subset] = {}
         self.twice = isinstance(division, BothSides)
         if not self.twice:
             self._check_nu(float(model.nu if nu is None else nu))
@@ -198,8 +198,9 @@ class NuProblems:
         """The largest nu of all problems."""
         found = 1.0
         for k in range(self.division.n_problems):
-            part = self._part_of(k)
-            first, second = np.bincount(part.group, near_one(part.weights)).tolist()
+            subset = self._subset(k)
+            sums = np.bincount(subset.group, near_one(subset.weights))
+            first, second = sums.tolist()
             found = min(found, 2.0 * min(first, second) / (first + second))
         return found
 
@@ -218,14 +219,14 @@ class NuProblems:
         """All samples."""
         return self.data.X
 
-    def _part_of(self, problem: int) -> _Part:
+    def _subset(self, problem: int) -> _Subset:
         """Return the samples of a problem."""
-        if problem not in self._parts:
+        if problem not in self._subsets:
             division, rows = self.division, self.division.rows(problem)
             known, y = division.labels, division.signs(problem)
             weights = known.repetitions if self.twice else known.weights[rows]
-            self._parts[problem] = _Part(rows, weights, y, (y < 0.0).astype(np.int8))
-        return self._parts[problem]
+            self._subsets[problem] = _Subset(rows, weights, y, (y < 0.0).astype(np.int8))
+        return self._subsets[problem]
 
     @cached_property
     def _rows(self) -> tuple[Any, Any]:
@@ -244,14 +245,13 @@ class NuProblems:
 
     def _samples(self, problem: int) -> NuSamples:
         """Return the samples of a problem, which are those of all but for one-vs-one."""
-        part = self._part_of(problem)
-        rows = part.rows
+        rows, _, _, group = self._subset(problem)
         # Problems on all samples share their kernel values.
         place = None if rows.size == self._part.shape[0] else problem
         if place not in self._sets:
             classes = [rows.size]
             if not self.twice:
-                n_negative = int(np.count_nonzero(part.group))
+                n_negative = int(np.count_nonzero(group))
                 classes = [rows.size - n_negative, n_negative]
             self._sets[place] = NuSamples.of(
                 self.model, self._rows[0], self.data.kernel, classes, rows,
@@ -270,7 +270,7 @@ class NuProblems:
         if problem in self._solvers:
             return self._solvers[problem]
         model, division = self.model, self.division
-        _, weights, y, group = self._part_of(problem)
+        _, weights, y, group = self._subset(problem)
         n = weights.size
         C = float(model.C) if self.twice else 1.0
         check_bounds(C, weights)
@@ -288,7 +288,7 @@ class NuProblems:
 
     def release(self, given: Any) -> None:
         """Keep no more than estimators are made of, and nothing that the user may change."""
-        self._parts, self._solvers, self._sets = {}, {}, {}
+        self._subsets, self._solvers, self._sets = {}, {}, {}
         for name in ("_flat", "_values"):
             self.__dict__.pop(name, None)
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
@@ -297,7 +297,7 @@ class NuProblems:
     def solve(self, problem: int, nu: float, tol: float) -> NuFit:
         """Solve a problem for one nu."""
         if not self.twice:
-            check_total(nu, self._part_of(problem).weights)
+            check_total(nu, self._subset(problem).weights)
             self._check_nu(nu)
         try:
             solver = self.solver(problem)
@@ -316,7 +316,7 @@ class NuProblems:
         if self.twice or solver.few is not None or kernel.name == "precomputed":
             return
         if problem not in self._common:
-            rows, weights, y, _ = self._part_of(problem)
+            rows, weights, y, _ = self._subset(problem)
             X = of_rows(self._part, rows, False)
             self._common[problem] = common_weight(X, y, weights)
         if self._common[problem] >= nu * solver.dual.sums[0]:
@@ -366,13 +366,13 @@ class NuProblems:
             return None, float(b)
         X, origin = self._rows
         used = np.flatnonzero(signed)
-        w = X[self._part_of(problem).rows[used]].T @ signed[used]
+        w = X[self._subset(problem).rows[used]].T @ signed[used]
         return w, float(b - np.sum(origin * w))
 
     def _by_libsvm(self, problem: int, nu: float) -> NuFit:
         """Return LIBSVM's point for a kernel that is not positive semi-definite."""
         kernel = self.data.kernel
-        rows, weights, y, _ = self._part_of(problem)
+        rows, weights, y, _ = self._subset(problem)
         X = of_rows(self._part, rows, kernel.name == "precomputed")
         K = X if kernel.name == "precomputed" else kernel.between(X, X)
         limit = limit_of(self.model)
