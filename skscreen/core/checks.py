@@ -222,8 +222,8 @@ def in_shape(X: sparse.csr_array, name: str) -> sparse.csr_array:
     """Return CSR or CSC without spare entries; refuse those that are outside of its shape."""
     # Compiled code would read and write outside of arrays.
     lines, across = X.shape if X.format == "csr" else X.shape[::-1]
-    wrong = (X.indices < 0) | (X.indices >= across)
-    if wrong.any():
+    if X.indices.size and (X.indices.min() < 0 or X.indices.max() >= across):
+        wrong = (X.indices < 0) | (X.indices >= across)
         raise ValueError(
             f"{name} has an entry at index {X.indices[wrong.argmax()]}, outside of its shape "
             f"{X.shape}."

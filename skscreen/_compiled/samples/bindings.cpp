@@ -27,6 +27,7 @@ template <class Data>
 static void bind_rows(nb::module_& m) {
   m.def("squared_norms", &squared_norms<Data>, ReleaseGIL());
   m.def("multiply", &multiply<Data>, ReleaseGIL());
+  m.def("multiply_some", &multiply_some<Data>, ReleaseGIL());
   m.def("multiply_sparse", &multiply_sparse<Data>, ReleaseGIL());
   m.def("multiply_transposed", &multiply_transposed<Data>, ReleaseGIL());
   m.def("add_products", &add_products<Data>, ReleaseGIL());

@@ -102,6 +102,16 @@ void multiply(const Data& X, Array<const double> w, Array<double> out) {
   for (int64_t i = 0; i < out.size; ++i) out[i] = X.dot(i, w.data);
 }
 
+// Inner products of some rows with w.
+template <class Data>
+void multiply_some(const Data& X, Array<const int64_t> index, Array<const double> w,
+                   Array<double> out) {
+  expects_sizes(index.size, "out", out);
+  expects_places("index", index, X.count());
+  expects(w.size >= X.d, "w must have an entry for each column");
+  for (int64_t k = 0; k < index.size; ++k) out[k] = X.dot(index[k], w.data);
+}
+
 // Inner products of all rows with a vector of few entries, by a hash table of its columns: a vector
 // of all columns, most of them zero, takes longer to make than to read.
 template <class Data>

@@ -25,7 +25,7 @@ namespace skscreen::svm {
 constexpr int64_t AHEAD = 2;
 // in rows of more entries than this, in the mean, and no more entries of a row than this: the
 // processor prefetches the rest by itself.
-constexpr int64_t LONG_ROW = 48, MOST_PREFETCHED = 512;
+constexpr int64_t LONG_ROW = 32, MOST_PREFETCHED = 512;
 
 // The row of sample i, of n rows that may stand twice (see samples/rows.py).
 SKSCREEN_INLINE int64_t row_of(int64_t i, int64_t n) { return i < n ? i : i - n; }
@@ -168,6 +168,17 @@ struct Sweeps {
     return out;
   }
 
+  // The primal value less the gap, at weights u and an intercept b of penalty b^2 / (2 bias^2).
+  double held(double b, double bias) const {
+    double total = b != 0.0 ? 0.5 * b * b / (bias * bias) : 0.0;
+    for (int64_t i = 0; i < beta.size; ++i) {
+      const Visit at = visit(i);
+      total += beta[i] * (at.target - b - 0.5 * at.shift * beta[i]);
+    }
+    const double* w = u.data;
+    return total - 0.5 * sum_of(X.d, [w](int64_t j) { return w[j] * w[j]; });
+  }
+
  private:
   SKSCREEN_INLINE void ask_for(Array<int64_t> active, int64_t k, int64_t ahead,
                                int64_t n_rows) const {
@@ -185,9 +196,10 @@ struct Sweeps {
 // Sweep over active samples until the budget is spent, or earlier.
 //
 // The sweeps end earlier if nothing moves, if the gap, estimated by the margins met on the way, is
-// at most `enough`, or if at most `settled` times the samples inside the box are active. A sample
-// rests if its gradient points out by more than `factor` times the largest of the epoch before: it
-// is above rest[0] at its lower bound, or below rest[1] at the other.
+// at most the share `enough` of the primal value, which was `primal` before, or if at most
+// `settled` times the samples inside the box are active. A sample rests if its gradient points out
+// by more than `factor` times the largest of the epoch before: it is above rest[0] at its lower
+// bound, or below rest[1] at the other.
 //
 // Updates `beta`, `rest` and `active`; returns epochs, entries read, and whether one of the first
 // two reasons ended it. The intercept is b = bias u_d. During the sweeps, and in `terms`, it is
@@ -198,7 +210,8 @@ std::tuple<int64_t, double, bool> epochs(const Data& X, double bias, double valu
                                          Matrix<const double> terms, Array<double> beta,
                                          Array<double> u, Array<int64_t> active, Array<double> rest,
                                          double factor, Array<uint64_t> random, double budget,
-                                         int64_t most, double enough, double settled) {
+                                         int64_t most, double enough, double primal,
+                                         double settled) {
   check_rows_twice(X, beta.size);
   expects_shape(beta.size, 6, "terms", terms);
   expects(u.size >= X.d + (value != 0.0), "u must have an entry for each feature");
@@ -227,7 +240,9 @@ std::tuple<int64_t, double, bool> epochs(const Data& X, double bias, double valu
       b = value * u[d];
       u[d] = value * (total + b * pull);
     }
-    ended = !found.moved || found.gap <= enough;
+    // The value before may be that of no weights, many times as large.
+    ended = !found.moved || (found.gap <= enough * primal &&
+                             found.gap <= enough * (sweeps.held(b, bias) + found.gap));
     if (ended || (size <= settled * found.inside && found.inside <= u.size)) break;
   }
   if (value != 0.0) {

@@ -57,8 +57,9 @@ def coordinate_descent(
     After an evaluation `give_up` may end it: it gets the work left at this rate, and the work done,
     in units of `roads.epoch_work`.
     """
-    # A short step of b, next to which the sweeps converge.
-    state.begin(3.0)
+    if state.problem.free or state.n_iter > 0:
+        # A short step of b, next to which the sweeps converge.
+        state.begin(3.0)
     epochs = _Epochs(state, seed, shrinking)
     whole = 2.0 * float(epochs.costs.sum())
     faces = FaceSteps(state, epochs.costs)
@@ -93,8 +94,8 @@ def coordinate_descent(
 
 def _screen(state: SampleState) -> None:
     """Decide samples, and evaluate a state that this has changed."""
-    # At beta = 0 the ball is so large that it decides next to nothing.
-    if state.dual > 0.0:
+    # At w = 0 the ball is so large that it decides next to nothing.
+    if state.step.u.any():
         before = state.beta.copy()
         if state.screen() and not np.array_equal(before, state.beta):
             state.evaluate()
@@ -144,7 +145,7 @@ class _Epochs:
         terms[:, 1], (value, terms[:, 4]) = state.step.target, _intercept_feature(state)
         n_epochs, work, self.exhausted = loops.epochs(
             samples.short_rows, samples.bias, value, terms, state.beta, u, active, self._rest,
-            self._factor, self._random, pause, most, self._trust * tol * state.primal,
+            self._factor, self._random, pause, most, self._trust * tol, state.primal,
             self._settled,
         )  # fmt: skip
         self._factor, self._settled = max(self._factor, 1.0), 0.0

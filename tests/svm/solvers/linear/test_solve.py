@@ -455,3 +455,25 @@ def test_rows_that_meet_in_some_columns_go_on_by_coordinate_descent():
     auto = solve_linear(samples, losses, **options)
     swept = solve_linear(samples, losses, solver="coordinate-descent", **options)
     assert auto.converged and auto.n_iter == swept.n_iter
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_one_evaluation_ends_a_solve_whose_value_falls_far_from_that_of_no_weights(bias):
+    X = np.random.default_rng(0).normal(size=(1000, 20))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    X[:, 0] += 2.0 * y
+    state = state_of(LinearSamples(X, y, bias), hinge(np.full(y.size, 0.01)))
+    first = state.primal
+    assert coordinate_descent(state, 1e-2, 1000)
+    assert state.primal < 0.02 * first
+    # That of no weights, and one after all sweeps.
+    assert len(state.progress) == 2
+
+
+def test_rows_of_zeros_screen_nothing_without_weights():
+    X, y = data("cancer")
+    X = np.vstack([X, np.zeros((5, X.shape[1]))])
+    samples, caps = LinearSamples(X, np.append(y, np.ones(5))), np.full(y.size + 5, 0.1)
+    history = solve_linear(samples, hinge(caps), solver="coordinate-descent").history
+    assert history
+    assert all(event.iteration > 0 for event in history)
