@@ -36,9 +36,9 @@ inline void sum_by_class(Matrix<const double> K, Matrix<const double> coefs,
 }
 
 // Adds to `primals`, one a problem, what training samples, class by class, have of the values
-// 1/2 |w|^2 + sum of cap max(0, 1 - sign score): of samples from `first` on, whose kernel values with
-// all are K. Row m of dual (n_classes - 1, n) holds dual variables with signs in the problem with the
-// m-th other class; classes end before `ends`.
+// 1/2 |w|^2 + sum of cap max(0, 1 - sign score): of samples from `first` on, whose kernel values
+// with all are K. Row m of dual (n_classes - 1, n) holds dual variables with signs in the problem
+// with the m-th other class; classes end before `ends`.
 inline void add_primals(Matrix<const double> K, int64_t first, Matrix<const double> dual,
                         Array<const double> caps, Array<const double> intercepts,
                         Array<const int64_t> ends, Array<double> primals) {
