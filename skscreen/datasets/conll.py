@@ -20,9 +20,10 @@ def load_conll(
 ) -> tuple[list[list[dict[str, str]]], list[np.ndarray] | None]:  # fmt: skip
     r"""Read tagged sentences: a line for each word, an empty line after each sentence.
 
-    Fields are divided by tabs if the file has any outside of lines that begin with "#", otherwise
-    by blanks. Lines that begin with -DOCSTART- end a sentence, and are no words. Where a column is
-    named "id", ranges ("1-2") and empty nodes ("1.1") of CoNLL-U are no words, either.
+    Fields are divided by tabs if the file has any outside of lines that begin with `comment`, or
+    "#" where that is None, otherwise by blanks. Lines that begin with -DOCSTART- end a sentence,
+    and are no words. Where a column is named "id", ranges ("1-2") and empty nodes ("1.1") of
+    CoNLL-U are no words, either; it is left out.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def load_conll(
         `columns`, another number of fields than the first; if there is no sentence; if the text is
         not in `encoding`.
     TypeError
-        If `source` or `columns` are of other types.
+        If `source`, `columns` or `comment` are of other types.
     OSError
         If a file cannot be read.
     LookupError
@@ -77,7 +78,10 @@ def load_conll(
     """
     # Only these end lines: words may hold other breaks of Unicode. "\r\r\n" is one break.
     lines = re.split(r"\r*\n|\r", _text(source, encoding).removeprefix("\ufeff"))
-    tabs = any("\t" in line for line in lines if not line.startswith("#"))
+    if comment is not None and not isinstance(comment, str):
+        raise TypeError(f"comment must be a string, got {comment!r}.")
+    mark = "#" if comment is None else comment
+    tabs = any("\t" in line for line in lines if not (mark and line.startswith(mark)))
     places = None if columns is None else _places(columns)
     sentences: list[list[dict[str, str]]] = [[]]
     for number, line in enumerate(lines, start=1):
@@ -90,11 +94,11 @@ def load_conll(
         fields = fields if tabs else [field for field in fields if field]
         if places is None:
             places = {name: k for k, name in enumerate(_COLUMNS.get(len(fields), ()))}
-        least = max((max(place + 1, -place) for place in places.values()), default=1)
-        full = least if isinstance(columns, Mapping) or columns is None else len(columns)
-        if comment is None and line.startswith("#") and len(fields) < full:
+        few = not _has_all(places, len(fields))
+        full = 0 if isinstance(columns, Mapping) or columns is None else len(columns)
+        if comment is None and line.startswith("#") and (few or len(fields) < full):
             continue
-        if len(fields) < least or (columns is None and len(fields) != len(places)):
+        if few or (columns is None and len(fields) != len(places)):
             raise ValueError(
                 f"line {number} of source has {len(fields)} fields, but columns are "
                 f"{columns or tuple(places) or 'not given'}: {line!r}."
@@ -119,12 +123,21 @@ def _places(columns: Sequence[str | None] | Mapping[str, int]) -> dict[str, int]
         pairs = list(columns.items())
     elif isinstance(columns, list | tuple) or getattr(columns, "ndim", 0) == 1:
         pairs = [(name, k) for k, name in enumerate(columns) if name is not None]
-    if not pairs or not all(isinstance(k, Integral) and isinstance(name, str) for name, k in pairs):
+    whole = [isinstance(k, Integral) and not isinstance(k, bool) for _, k in pairs]
+    if not pairs or not all(whole) or not all(isinstance(name, str) for name, _ in pairs):
         raise TypeError(f"columns must be names, or a dict of names and numbers, got {columns!r}.")
     places = dict(pairs)
     if len(places) < len(pairs):
         raise ValueError(f"columns must have a name once, got {columns!r}.")
     return places
+
+
+def _has_all(places: dict[str, int], n_fields: int) -> bool:
+    """Whether a line of so many fields has a field for each column."""
+    given = set(places.values())
+    # One field for columns counted from both ends is too few.
+    within = all(-n_fields <= place < n_fields for place in given)
+    return n_fields > 0 and within and len({place % n_fields for place in given}) == len(given)
 
 
 def _text(source: str | os.PathLike | IO, encoding: str) -> str:

@@ -117,6 +117,28 @@ def test_wrong_files_are_refused(source, options, message):
         load_conll(source, **options)
 
 
+def test_a_line_has_a_field_for_columns_from_either_end():
+    columns = {"word": 0, "label": -1}
+    with pytest.raises(ValueError, match=r"^line 2 of source"):
+        load_conll("a x O\nEOS\nb y X\n", columns=columns)
+    X, y = load_conll("#doc1\na x O\nb X\n", columns=columns)
+    assert words(X) == [["a", "b"]] and y[0].tolist() == ["O", "X"]
+
+
+def test_tabs_of_declared_comments_do_not_divide_fields():
+    X, y = load_conll("% id\t7\na O\nb B-X\n", comment="%")
+    assert words(X) == [["a", "b"]] and y[0].tolist() == ["O", "B-X"]
+    X, y = load_conll("#a b\tO\n\n#\tX\n", comment="%")
+    assert words(X) == [["#a b"], ["#"]]
+    assert words(load_conll("#a b\tO\n", comment="")[0]) == [["#a b"]]
+
+
+@pytest.mark.parametrize("comment", [3, ["#"], ("#", "%"), b"#"])
+def test_a_comment_is_a_string(comment):
+    with pytest.raises(TypeError, match=r"^comment must"):
+        load_conll("a O\n", comment=comment)
+
+
 @pytest.mark.parametrize("source", [3, b"a O\n", ["a O", "b O"], None])
 def test_sources_are_paths_files_or_text(source):
     with pytest.raises(TypeError, match=r"^source must"):
@@ -136,7 +158,8 @@ def test_a_file_that_cannot_be_read_is_pythons_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "columns", ["word", 3, [1, 2], object(), {"word", "label"}, {"word": "1"}, (), {}]
+    "columns",
+    ["word", 3, [1, 2], object(), {"word", "label"}, {"word": "1"}, {"word": True}, (), {}],
 )
 def test_columns_are_names(columns):
     with pytest.raises(TypeError, match=r"^columns must"):
