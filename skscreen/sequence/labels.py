@@ -60,5 +60,11 @@ def check_kinds(one: np.ndarray, other: np.ndarray, name: str, other_name: str) 
 def _stacked(parts: list, name: str) -> np.ndarray:
     """Return the labels of all sequences one after the other."""
     # As Python's objects: NumPy would make strings of numbers beside strings.
-    lists = (part.tolist() if isinstance(part, np.ndarray) else part for part in parts)
-    return check_labels(list(chain.from_iterable(lists)), name)
+    return check_labels(list(chain.from_iterable(map(_listed, parts))), name)
+
+
+def _listed(part: Sequence) -> Sequence:
+    """Return labels of one sequence; Arrow's arrays hold scalars of their own."""
+    if hasattr(part, "to_pylist"):
+        return part.to_pylist()
+    return part.tolist() if isinstance(part, np.ndarray) else part

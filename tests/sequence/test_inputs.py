@@ -370,3 +370,8 @@ def test_frames_and_arrays_are_not_mixed(frame):
     for given in ([*frames(frame)[:2], *X[2:]], [X[0], *frames(frame)[1:]]):
         with pytest.raises(ValueError, match=r"^X\b"):
             ChainCRF().fit(given, Y)
+
+
+def test_labels_may_be_arrays_of_arrow():
+    given = [pl.Series(labels.tolist()).to_arrow() for labels in Y]
+    assert sequence_accuracy(Y, given) == 1.0
