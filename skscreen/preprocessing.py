@@ -33,7 +33,6 @@ from skscreen.answers.ratings import (
     answers_of,
     check_kind,
     compared,
-    finite_numbers,
     read_ratings,
 )
 from skscreen.answers.read import read_answers
@@ -294,13 +293,20 @@ def triplets_from_ranking(
     out = says_nothing("choices", shown)
     check_shown(shown[:, :1], labels, out)
     values = np.tile(np.arange(len(labels) - 1.0), (source.n_rows, 1))
+    if ranks is None and skip - {None}:
+        raise ValueError(f"missing must be values of ranks, which are None, got {missing!r}.")
+    factors = None
+    if weights is not None:
+        factors = row_weights(source.given(weights, "weights"), out)
+        out |= factors == 0.0
     if ranks is not None:
-        if isinstance(ranks, str) or len(ranks) != len(labels) - 1:
+        listed = not isinstance(ranks, str) and hasattr(ranks, "__len__")
+        if not listed or len(ranks) != len(labels) - 1:
             raise ValueError(f"ranks must be {len(labels) - 1} columns, got {ranks!r}.")
         for k, column in enumerate(ranks):
             given = source.given(column, "ranks")
             none = left_out_rows(given, skip, out | (shown[:, k + 1] < 0), "ranks")
-            values[:, k] = np.where(none, np.nan, finite_numbers(given, "ranks", none))
+            values[:, k] = np.where(none, np.nan, given.numbers("ranks", none))
     values[shown[:, 1:] < 0] = np.nan
     values[out] = np.nan
     if objects is not None:
@@ -310,9 +316,7 @@ def triplets_from_ranking(
     check_memory(needed, "Comparisons of all ranks", "Use fewer trials.")
     trial, near, far = np.nonzero(values[:, :, None] < values[:, None, :])
     rows = np.stack([shown[trial, 0], shown[trial, near + 1], shown[trial, far + 1]], axis=1)
-    factors = None
-    if weights is not None:
-        factors = row_weights(source.given(weights, "weights"), out)[trial]
+    factors = None if factors is None else factors[trial]
     group = None if groups is None else source.given(groups, "groups")
     return answers_of("triplets", rows, factors, trial, names, objects is None,
                     None if group is None else row_groups(group, np.unique(trial)),

@@ -203,3 +203,27 @@ def test_levels_of_single_objects_are_paired():
     answers = paired_from_levels(table, [("lum", "col")], "bright")
     assert said(answers) == [((2, "g"), (1, "g")), ((2, "g"), (1, "r"))]
     assert answers.kind == "paired" and len(answers) == 1
+
+
+def test_groups_may_be_numbers_beside_strings():
+    table = RATED.assign(who=[1] * 10 + ["P2"] * 10)
+    answers = triplets_from_ratings(table, COLUMNS, "alike", groups="who", kind="quadruplets")
+    same = triplets_from_ratings(RATED, COLUMNS, "alike", groups="who", kind="quadruplets")
+    assert said(answers) == said(same) and set(answers.groups.tolist()) == {1, "P2"}
+
+
+def test_rankings_of_weight_zero_are_left_out():
+    table = [["q", "a", "b"], ["r", "a", "b"]]
+    answers = triplets_from_ranking(table, weights=[0.0, 2.0])
+    assert said(answers) == [("r", "a", "b")] and answers.left_out.tolist() == [0]
+    assert answers.weights.tolist() == [2]
+    with pytest.raises(ValueError, match=r"^table\b"):
+        triplets_from_ranking(table, weights=[0.0, 0.0])
+
+
+def test_values_missing_from_ranks_need_ranks():
+    table = [["q", "a", "b", "-"], ["r", "a", "b", "c"]]
+    with pytest.raises(ValueError, match=r"^missing\b.*'-'"):
+        triplets_from_ranking(table, missing=["-"])
+    with pytest.raises(ValueError, match=r"^ranks\b"):
+        triplets_from_ranking(table, ranks=3)

@@ -87,7 +87,7 @@ class Answers:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
         if hasattr(key, "to_numpy"):
-            key = key.to_numpy()
+            key = np.asarray(key)
         if not isinstance(key, slice) and (isinstance(key, tuple) or np.ndim(key) != 1):
             raise TypeError(
                 "Answers are indexed by a mask, a slice or an array of trials, as answers[[0]], "
@@ -174,6 +174,8 @@ def concat_answers(parts: Iterable[Answers]) -> Answers:
     >>> len(concat_answers([monday, tuesday]))
     2
     """
+    if not isinstance(parts, Iterable):
+        raise TypeError(f"parts must be a list of Answers, got {type(parts).__name__}.")
     parts = list(parts)
     for part in parts:
         if not isinstance(part, Answers):

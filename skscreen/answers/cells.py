@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
+import narwhals as nw
 import numpy as np
 
 from skscreen.answers.answers import array_of
@@ -17,13 +18,17 @@ def declared_columns(source: Table, columns: Sequence | None, width: int | None,
             "table is a frame, of which columns must say which columns show objects, in order: "
             f"{source.labels}."
         )
-    if columns is not None and (isinstance(columns, str) or not hasattr(columns, "__iter__")):
+    # A set has no order, and a dict says something else.
+    unordered = isinstance(columns, str | set | frozenset | dict)
+    if columns is not None and (unordered or not hasattr(columns, "__iter__")):
         raise TypeError(f"columns must be a list of columns of table, got {columns!r}.")
     labels = source.labels if columns is None else list(columns)
     if len(labels) != width if width else len(labels) < 3:
         needed = width or "3 or more, the query and its options"
         raise ValueError(f"columns of {what} must be {needed}, got {len(labels)}: {labels}.")
     for k, label in enumerate(labels):
+        if not isinstance(label, Hashable):
+            raise TypeError(f"columns must hold labels, or tuples of labels, got {label!r}.")
         if label in labels[:k]:
             raise ValueError(f"columns must name each column once, got {labels}.")
     return labels
@@ -33,7 +38,11 @@ def missing_values(missing: Iterable) -> set:
     """Return the values that stand for no answer, with None for all empty cells."""
     if isinstance(missing, str) or not hasattr(missing, "__iter__"):
         raise TypeError(f"missing must be a list of values, got {missing!r}.")
-    return {None if is_empty(value) else value for value in missing}
+    values = [None if is_empty(value) else value for value in missing]
+    for value in values:
+        if not isinstance(value, Hashable):
+            raise TypeError(f"missing must hold strings, numbers or tuples, got {value!r}.")
+    return set(values)
 
 
 def left_out_rows(column: Column, skip: set, out: np.ndarray, name: str) -> np.ndarray:
@@ -72,11 +81,20 @@ def check_shown(shown: np.ndarray, labels: list, out: np.ndarray) -> None:
 
 def given_names(objects: object) -> list:
     """Return the names that `objects` lists."""
-    if isinstance(objects, str) or not isinstance(objects, Iterable):
+    if isinstance(objects, str | set | frozenset) or not isinstance(objects, Iterable):
         raise TypeError(f"objects must be a list of names, got {objects!r}.")
-    known = objects.tolist() if hasattr(objects, "tolist") else list(objects)
+    series = nw.from_native(objects, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        known = series.to_list()
+    else:
+        known = objects.tolist() if hasattr(objects, "tolist") else list(objects)
     known = [tuple(name) if isinstance(name, list) else name for name in known]
     known = [name.item() if isinstance(name, np.generic) else name for name in known]
+    for k, name in enumerate(known):
+        if is_empty(name) or not isinstance(name, Hashable):
+            raise TypeError(
+                f"objects must hold names: strings, numbers or tuples, got {name!r} in place {k}."
+            )
     if len(set(known)) < max(2, len(known)):
         twice = [name for k, name in enumerate(known) if name in known[:k]]
         got = f"{twice[0]!r} twice" if twice else f"{known}"
@@ -98,11 +116,11 @@ def placed(shown: np.ndarray, names: list, known: list, out: np.ndarray) -> np.n
 
 def row_weights(column: Column, out: np.ndarray) -> np.ndarray:
     """Return the weight of each row."""
-    values = column.numbers("weights")
-    wrong = ~((values >= 0.0) & (values < np.inf)) & ~out
+    values = column.numbers("weights", out)
+    wrong = (values < 0.0) & ~out
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"weights must be finite numbers >= 0, got {values[row]:g} in row {row}.")
+        raise ValueError(f"weights must be numbers >= 0, got {values[row]:g} in row {row}.")
     return values
 
 
@@ -131,3 +149,14 @@ def row_groups(column: Column, counted: np.ndarray) -> np.ndarray:
         row = int(counted[(codes < 0).argmax()])
         raise ValueError(f"groups must name the group of each answer, but is empty in row {row}.")
     return array_of(column.names)[codes]
+
+
+def numbered(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different groups, sorted where they have an order, and which each one is."""
+    try:
+        return np.unique(groups, return_inverse=True)
+    except TypeError:
+        # Numbers beside strings.
+        place: dict = {}
+        codes = np.array([place.setdefault(name, len(place)) for name in groups.tolist()])
+        return array_of(list(place)), codes

@@ -46,8 +46,10 @@ def what_was_chosen(
             shown.out[:] |= rows_without(shown.places, shown.names, skip, shown.out)
         return Chosen([np.full(source.n_rows, shown.options[0])])
     if isinstance(response, str) and response == "count":
-        return Chosen([], _counts(_votes(chosen, source, shown), skip, shown.out))
+        return Chosen([], _counts(_votes(chosen, source, shown), skip, shown))
     several = _several(chosen) if shown.kind == "choices" else [chosen]
+    if not several:
+        raise ValueError(f"chosen must name at least one column, got {chosen!r}.")
     said = [source.given(one, "chosen") for one in several]
     for column in said:
         shown.out[:] |= left_out_rows(column, skip, shown.out, "chosen")
@@ -73,17 +75,25 @@ def _votes(chosen: ColumnLike, source: Table, shown: Shown) -> list[Column]:
     return [source.given(one, "chosen") for one in several]
 
 
-def _counts(columns: list[Column], skip: set, out: np.ndarray) -> np.ndarray:
-    """Return the votes, (n_rows, n_options); changes `out` where there are none."""
-    for column in columns:
-        out |= left_out_rows(column, skip, out, "chosen")
-    votes = np.stack([column.numbers("chosen") for column in columns], axis=1)
-    wrong = ~((votes >= 0.0) & (votes < np.inf)) & ~out[:, None]
+def _counts(columns: list[Column], skip: set, shown: Shown) -> np.ndarray:
+    """Return the votes, (n_rows, n_options); notes the rows without them as left out."""
+    # Options that are not shown need none.
+    hidden = shown.places[:, shown.options] < 0
+    none = np.zeros_like(hidden)
+    for k, column in enumerate(columns):
+        none[:, k] = left_out_rows(column, skip, shown.out | hidden[:, k], "chosen")
+        shown.out[:] |= none[:, k] & ~hidden[:, k]
+    votes = np.stack(
+        [c.numbers("chosen", shown.out | no) for c, no in zip(columns, none.T, strict=True)], axis=1
+    )
+    votes[none] = 0.0
+    wrong = ((votes < 0.0) | ((votes > 0.0) & hidden)) & ~shown.out[:, None]
     if wrong.any():
         row, k = np.argwhere(wrong)[0]
+        label = shown.labels[shown.options[k]]
         raise ValueError(
-            f"chosen must hold counts >= 0 with response='count', got {votes[row, k]:g} in row "
-            f"{row}."
+            "chosen must hold counts >= 0 with response='count', and none for options that are not "
+            f"shown, got {votes[row, k]:g} for {label!r} in row {row}."
         )
     return votes
 
@@ -95,7 +105,7 @@ def _codes(response: Mapping, labels: list, options: list[int]) -> dict:
         if isinstance(label, bool | np.bool_) and len(options) == 2:
             codes[code] = options[0 if label else 1]
             continue
-        at = [k for k in options if labels[k] == label]
+        at = [k for k in options if isinstance(label, Hashable) and labels[k] == label]
         if isinstance(label, bool | np.bool_) or not at:
             raise ValueError(
                 f"response must lead from codes to the options {[labels[k] for k in options]}, got "

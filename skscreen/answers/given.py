@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
 from skscreen.answers.answers import OPPOSITE, Answers, AnswersLike
+from skscreen.answers.cells import numbered
 from skscreen.answers.read import read_answers
 from skscreen.answers.table import frame_of
 from skscreen.core.checks import check_samples, check_weights, refuse_masked
@@ -108,7 +109,7 @@ def group_codes(groups: ArrayLike, n_trials: int, trials: np.ndarray) -> np.ndar
         raise ValueError(
             f"groups must have an entry for each of {n_trials} trials, got shape {values.shape}."
         )
-    codes = np.unique(values[trials], return_inverse=True)[1]
+    codes = numbered(values[trials])[1]
     if codes.max() == 0:
         raise ValueError("groups must name at least two participants, got one.")
     return codes

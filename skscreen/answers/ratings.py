@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +16,14 @@ from skscreen.answers.cells import (
     given_names,
     left_out_rows,
     missing_values,
+    numbered,
     placed,
     row_groups,
     row_weights,
     sorted_names,
 )
 from skscreen.answers.compare import says_nothing
-from skscreen.answers.table import Column, Table
+from skscreen.answers.table import Table
 from skscreen.core.checks import ColumnLike, TableLike
 from skscreen.core.memory import check_memory
 from skscreen.fitting.warning import warn_user
@@ -75,27 +75,12 @@ def read_ratings(
         raise ValueError(f"{argument} must hold a value in at least one row.")
     codes, group_names = np.zeros(len(kept), dtype=np.int64), None
     if groups is not None:
-        group_names, codes = np.unique(
-            row_groups(source.given(groups, "groups"), kept), return_inverse=True
-        )
-    found = finite_numbers(given, argument, out) if numbers else given.codes
+        group_names, codes = numbered(row_groups(source.given(groups, "groups"), kept))
+    found = given.numbers(argument, out) if numbers else given.codes
     return Ratings(
         shown[kept], found[kept], names, codes, group_names,
         None if factors is None else factors[kept], kept, objects is not None, source.n_rows,
     )  # fmt: skip
-
-
-def finite_numbers(column: Column, argument: str, out: np.ndarray) -> np.ndarray:
-    """Return a column as finite numbers, 0 where it is left out."""
-    wrong = [not isinstance(name, Real) or not abs(float(name)) < np.inf for name in column.names]
-    bad = (column.mapped(wrong) > 0) & ~out
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(
-            f"{argument} must hold finite numbers, got {column.value(row)!r} in row {row}."
-        )
-    numbers = [0.0 if no else float(name) for name, no in zip(column.names, wrong, strict=True)]
-    return np.array([*numbers, 0.0])[column.codes]
 
 
 def compared(read: Ratings, kind: str, both_ends: bool = True) -> Answers:

@@ -51,7 +51,8 @@ def read_answers(
         label, those of arrays and lists of rows by place, counted from 0.
     columns : list, optional
         Columns that show objects, in the order of `kind`; a tuple of columns is one object that
-        several describe. None takes all columns of an array; of a frame they must be given.
+        several describe, unless a frame has it as a label. None takes all columns of an array; of
+        a frame they must be given.
         Integers are names as strings are.
     kind : {"triplets", "quadruplets", "oddoneout", "mostcentral", "choices", "paired"}
         What the columns show and an answer says. "triplets" (default): head and two options, the
@@ -69,7 +70,8 @@ def read_answers(
         What `chosen` holds. "object": the name of what was chosen. A dict: your own codes, each
         with its column, ``{"f": "left", "j": "right"}``, or with True for "as the row says" and
         False for the reverse. "position": the place in `columns`, counted from 0. "sign": True or
-        +1, as the row says; False or -1, the reverse. "count": a column of votes for each option.
+        +1, as the row says; False or -1, the reverse. "count": a column of votes for each option,
+        0 or empty for options that are not shown. Must be "object" where `chosen` is None.
     asked : {"similar", "different"}, default="similar"
         "different": what was chosen is less alike. For triplets, quadruplets and choices.
     ranked : bool, default=False
@@ -78,7 +80,7 @@ def read_answers(
         Names of all objects, in the order of the rows of a map; other names in the table are an
         error. None takes those that occur, sorted.
     groups : label or array-like of shape (n_rows,), optional
-        Column of participants, or of other groups.
+        Column of participants, or of other groups; those of several columns are given by a tuple.
     weights : label or array-like of shape (n_rows,), optional
         Column of weights >= 0.
     missing : list, default=()
@@ -184,7 +186,7 @@ def _comparisons(shown: Shown, said: Chosen, ranked: bool) -> _Rows:
     if said.votes is not None:
         rows, of, weight = _voted(shown.kind, places, said.votes[kept], shown.options)
         return _Rows(rows, kept[of], weight)
-    rows, of = _compared(shown.kind, places, picks, ranked, kept)
+    rows, of = _compared(shown, places, picks, ranked, kept)
     return _Rows(rows, kept[of], None)
 
 
@@ -225,23 +227,30 @@ def _check_declaration(
         raise ValueError(f"ranked must be True or False, got {ranked!r}.")
     if ranked and kind != "choices":
         raise ValueError(f"ranked must be False for kind={kind!r}: one option is chosen.")
+    if ranked and response == "count":
+        raise ValueError("ranked must be False with response='count': votes have no order.")
     if chosen is None and kind in _NEED_CHOSEN:
         raise TypeError(f"chosen must say which object was chosen for kind={kind!r}.")
+    if chosen is None and response != "object":
+        raise TypeError(f"chosen must say where the answers of response={response!r} are.")
 
 
 def _compared(
-    kind: str, shown: np.ndarray, picks: list[np.ndarray], ranked: bool, kept: np.ndarray
+    shown: Shown, places: np.ndarray, picks: list[np.ndarray], ranked: bool, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of objects and the trials that they are from; `kept` are rows of the table."""
-    if kind != "choices":
-        return compare(kind, shown, picks[0])
+    if shown.kind != "choices":
+        return compare(shown.kind, places, picks[0])
     chosen = np.stack(picks, axis=1)
     ordered = np.sort(chosen, axis=1)
-    twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    twice = ordered[:, 1:] == ordered[:, :-1]
     if twice.any():
-        row = kept[twice.argmax()]
-        raise ValueError(f"chosen must name different options, but names one twice in row {row}.")
-    return compare_several(shown, chosen, bool(ranked))
+        row, k = np.argwhere(twice)[0]
+        name = shown.names[places[row, ordered[row, k]]]
+        raise ValueError(
+            f"chosen must name different options, but names {name!r} twice in row {kept[row]}."
+        )
+    return compare_several(places, chosen, bool(ranked))
 
 
 def _voted(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from skscreen.core.checks import ColumnLike, TableLike
 
@@ -30,20 +32,26 @@ class Column(NamedTuple):
         """Return a number for each cell, from one for each of `names`; -1 for empty cells."""
         return np.array([*table, -1], dtype=np.int64)[self.codes]
 
-    def numbers(self, argument: str) -> np.ndarray:
-        """Return the cells as floats, NaN where they are empty."""
-        for code, name in enumerate(self.names):
-            if not isinstance(name, Real):
-                row = int(np.argmax(self.codes == code))
-                raise ValueError(f"{argument} must hold numbers, got {name!r} in row {row}.")
-        return np.array([*self.names, np.nan], dtype=np.float64)[self.codes]
+    def numbers(self, argument: str, out: np.ndarray) -> np.ndarray:
+        """Return the cells as finite numbers, NaN or infinite only in rows that are left out."""
+        values = np.array([*map(_number, self.names), np.nan])[self.codes]
+        wrong = ~np.isfinite(values) & ~out
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"{argument} must hold finite numbers, got {self.value(row)!r} in row {row}."
+            )
+        return values
 
 
 class Table:
     """A frame, with columns by label, or an array or rows in a list, with columns by place."""
 
     def __init__(self, table: TableLike) -> None:
-        frame = frame_of(table)
+        try:
+            frame = frame_of(table)
+        except DuplicateError as error:
+            raise ValueError(f"table must have different labels of columns: {error}") from None
         self.frame = frame
         if frame is not None:
             self.labels: list = list(frame.columns)
@@ -62,16 +70,14 @@ class Table:
 
     def column(self, label: Any, argument: str) -> Column:
         """Read a column, or several in a tuple, whose cells are one."""
-        if isinstance(label, tuple) and label:
+        # Labels of several levels are tuples, too.
+        if isinstance(label, tuple) and label and label not in self.labels:
             parts = [self.column(one, argument) for one in label]
             rows = zip(*(part.cells() for part in parts), strict=True)
             return factorised([None if None in row else row for row in rows], argument)
-        if isinstance(label, bool | np.bool_) or label not in self.labels:
-            raise ValueError(
-                f"{argument} must name columns of table, {self.labels}, got {label!r}."
-            )
+        place = self.place(label, argument)
         if self.frame is None:
-            return factorised(self.cells[:, self.labels.index(label)], argument)
+            return factorised(self.cells[:, place], argument)
         return factorised(_series(self.frame.get_column(label)), argument)
 
     def objects(self, labels: list) -> tuple[np.ndarray, list]:
@@ -101,7 +107,7 @@ class Table:
 
     def given(self, values: ColumnLike, argument: str) -> Column:
         """Read a column of the table by its label, or values, one a row."""
-        if isinstance(values, str | int | np.integer | tuple):
+        if isinstance(values, str | tuple) or not hasattr(values, "__len__"):
             return self.column(values, argument)
         column = factorised(_values(values), argument)
         if len(column.codes) != self.n_rows:
@@ -158,6 +164,14 @@ def factorised(values: np.ndarray | list, argument: str) -> Column:
             found.append(cell.item() if isinstance(cell, np.generic) else cell)
     codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int64, count=len(cells))
     return Column(codes, found)
+
+
+def _number(value: object) -> float:
+    """Return a number in double precision, NaN for anything else."""
+    try:
+        return float(value) if isinstance(value, Real | Decimal) else np.nan
+    except OverflowError:
+        return np.inf
 
 
 def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

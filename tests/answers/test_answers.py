@@ -4,6 +4,7 @@ import pickle
 
 import joblib
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
@@ -82,6 +83,9 @@ def test_an_index_selects_trials():
         assert np.array_equal(part.groups, answers.groups[3:9])
         assert part.trials.tolist() == np.repeat(range(6), 2).tolist()
         assert part.objects is answers.objects
+    mask = pl.Series((np.arange(40) >= 3) & (np.arange(40) < 9))
+    for key in (mask, mask.to_arrow(), mask.to_pandas().astype("boolean")):
+        assert np.array_equal(answers[key].rows, answers.rows[6:18])
     twice = answers[[5, 5, 2]]
     assert twice.trials.tolist() == [0, 0, 1, 1, 2, 2]
     assert np.array_equal(twice.rows, answers.rows[[10, 11, 10, 11, 4, 5]])
@@ -131,8 +135,9 @@ def test_parts_are_joined_by_name():
     for parts in ([], [one, odd], [one, read_answers([["a", "b", "c"]])]):
         with pytest.raises(ValueError, match=r"^parts must"):
             concat_answers(parts)
-    with pytest.raises(TypeError, match=r"^parts must"):
-        concat_answers([one, [["a", "b", "c"]]])
+    for parts in ([one, [["a", "b", "c"]]], one, None):
+        with pytest.raises(TypeError, match=r"^parts must"):
+            concat_answers(parts)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from skscreen import (
     next_queries,
     read_answers,
 )
-from skscreen.answers.given import given_answers, places_of
+from skscreen.answers.given import given_answers, group_codes, places_of
 from skscreen.datasets import make_triplets
 from skscreen.metrics import noise_ceiling, triplet_error
 
@@ -197,3 +197,9 @@ def test_pieces_that_no_answer_connects_are_one_number_and_one_warning():
 def test_steps_in_a_long_chain_connect():
     chain = np.stack([np.arange(40), np.arange(1, 41), np.arange(2, 42)], axis=1)
     assert OrdinalEmbedding(random_state=0, max_iter=3, tol=1.0).fit(chain).n_pieces_ == 1
+
+
+@pytest.mark.parametrize("names", [[1, "P2", 1], [("A", 1), ("B", 1), ("A", 1)]])
+def test_groups_may_be_of_any_names(names):
+    groups = read_answers([["a", "b", "c"]] * 3, groups=names).groups
+    assert group_codes(groups, 3, np.array([0, 1, 2, 2])).tolist() == [0, 1, 0, 0]

@@ -1,5 +1,7 @@
 """One declaration: each kind, response and option reads what it says, and nothing else."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -138,6 +140,70 @@ def test_missing_answers_are_left_out_and_counted():
         read_answers(table, COLUMNS, missing=[None], **options)
 
 
+VARYING = pd.DataFrame({
+    "query": ["q", "r"], "a": ["x", "x"], "b": ["y", "y"], "c": ["z", None],
+    "n_a": [2, 3], "n_b": [0, 1], "n_c": [1.0, np.nan],
+})  # fmt: skip
+VOTES = {"kind": "choices", "chosen": ["n_a", "n_b", "n_c"], "response": "count"}
+
+
+@pytest.mark.parametrize("none", [np.nan, 0.0])
+def test_options_that_are_not_shown_have_no_votes(none):
+    table = VARYING.assign(n_c=[1.0, none])
+    answers = read_answers(table, ["query", "a", "b", "c"], **VOTES)
+    assert names(answers) == [
+        ["q", "x", "y"], ["q", "x", "z"], ["q", "z", "x"], ["q", "z", "y"], ["r", "x", "y"],
+        ["r", "y", "x"],
+    ]  # fmt: skip
+    assert answers.weights.tolist() == [2, 2, 1, 1, 3, 1]
+    with pytest.raises(ValueError, match=r"^chosen\b.*got 4 for 'c' in row 1"):
+        read_answers(table.assign(n_c=[1, 4]), ["query", "a", "b", "c"], **VOTES)
+    with pytest.raises(ValueError, match=r"^chosen\b.*row 0"):
+        read_answers(table.assign(n_c=[np.nan, 0]), ["query", "a", "b", "c"], **VOTES)
+    with pytest.raises(ValueError, match=r"^ranked\b"):
+        read_answers(table, ["query", "a", "b", "c"], ranked=True, **VOTES)
+
+
+def test_rows_left_out_need_no_numbers():
+    table = TABLE.assign(n_left=pd.Series([0, "n/a", 2], dtype=object))
+    answers = read_answers(
+        table, COLUMNS, chosen=["n_left", "n_right"], response="count", missing=["n/a"]
+    )
+    assert names(answers) == [READ[0], READ[2]] and answers.left_out.tolist() == [1]
+    table = TABLE.assign(winner=["jar", None, "cup"])
+    weighted = read_answers(table, COLUMNS, chosen="winner", weights=[2, "n/a", 1], missing=[None])
+    assert names(weighted) == [READ[0], READ[2]] and weighted.weights.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("make", [FRAMES["pandas"], FRAMES["polars"]])
+def test_decimals_are_numbers(make):
+    table = make(TABLE.assign(sure=[Decimal("1.5"), Decimal(2), Decimal(1)]))
+    assert read_answers(table, COLUMNS, weights="sure").weights.tolist() == [1.5, 2, 1]
+
+
+def test_labels_of_columns_may_be_tuples_or_of_any_other_kind():
+    table = TABLE[[*COLUMNS, "winner"]]
+    levels = pd.MultiIndex.from_product([["trial"], table.columns])
+    shown = [("trial", label) for label in COLUMNS]
+    nested = table.set_axis(levels, axis=1)
+    assert names(read_answers(nested, shown, chosen=("trial", "winner"))) == READ
+    codes = {"f": shown[1], "j": shown[2]}
+    assert names(read_answers(nested, shown, chosen=TABLE["key"], response=codes)) == READ
+    numbered = table.set_axis([0.5, 1.5, 2.5, 3.5], axis=1)
+    assert names(read_answers(numbered, [0.5, 1.5, 2.5], chosen=3.5)) == READ
+    people = read_answers(TABLE, COLUMNS, groups=("worker", "place")).groups.tolist()
+    assert people == [("P1", 2), ("P2", 1), ("P1", 1)]
+    with pytest.raises(ValueError, match=r"(?s)^table must.*'right'"):
+        read_answers(TABLE.rename(columns={"key": "right"}), COLUMNS)
+
+
+def test_objects_may_be_of_any_library():
+    known = ["mug", "jar", "cup", "pan"]
+    for objects in (pl.Series(known), pl.Series(known).to_arrow(), pd.array(known),
+                    pl.DataFrame({"name": known}).to_arrow().column("name")):  # fmt: skip
+        assert read_answers(TABLE, COLUMNS, objects=objects).objects.tolist() == known
+
+
 @pytest.mark.parametrize("empty", [None, np.nan, pd.NA, pd.NaT])
 def test_every_empty_cell_is_one(empty):
     table = pd.DataFrame([["a", "b", "c"], ["a", empty, "c"]], dtype=object)
@@ -235,6 +301,21 @@ def test_integers_of_any_type_are_names(dtype):
         (TypeError, "^missing must", {"missing": "timeout"}),
         (TypeError, "^groups must", {"groups": [[1], [2], [3]]}),
         (ValueError, "^groups must", {"groups": ()}),
+        (TypeError, r"^chosen\b", {"response": {"f": "left", "j": "right"}}),
+        (TypeError, r"^chosen\b", {"response": "position"}),
+        (ValueError, r"^chosen\b", {"kind": "choices", "chosen": []}),
+        (ValueError, r"^chosen\b", {"chosen": {"jar", "mug", "cup"}}),
+        (ValueError, r"^response\b", {"chosen": "key",
+                                      "response": {"f": np.array(["left", "right"])}}),
+        (TypeError, r"^columns\b", {"columns": set(COLUMNS)}),
+        (TypeError, r"^columns\b", {"columns": dict.fromkeys(COLUMNS)}),
+        (TypeError, r"^columns\b", {"columns": np.array([COLUMNS] * 3)}),
+        (TypeError, r"^missing\b", {"missing": [["timeout"]]}),
+        (TypeError, r"^objects\b", {"objects": {"cup", "jar", "mug"}}),
+        (TypeError, r"^objects\b.*None in place 3", {"objects": ["cup", "jar", "mug", None]}),
+        (TypeError, r"^objects\b.*place 0", {"objects": [{"name": "cup"}, {"name": "jar"}]}),
+        (ValueError, r"^weights\b.*row 1", {"weights": [1, 10**400, 1]}),
+        (ValueError, r"^weights\b.*None in row 1", {"weights": [1, None, 1]}),
     ],
 )  # fmt: skip
 def test_a_wrong_declaration_names_the_argument(error, match, options):
@@ -257,6 +338,8 @@ def test_pairs_are_not_called_by_an_object():
         read_answers([[1, 2, 3, 4]], kind="quadruplets", chosen=[1])
     with pytest.raises(ValueError, match=r"^chosen\b"):
         read_answers([list("qabc")], kind="choices", chosen=[["a"], ["a"]])
+    with pytest.raises(ValueError, match=r"^chosen\b.*'b' twice in row 1"):
+        read_answers([list("qabc")] * 2, kind="choices", chosen=[["a", "b"], ["b", "b"]])
     with pytest.raises(ValueError, match=r"^response\b"):
         read_answers([list("abc")], kind="oddoneout", chosen=[1], response="sign")
     with pytest.raises(ValueError, match=r"no answer"):
