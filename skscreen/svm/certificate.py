@@ -163,6 +163,8 @@ def _by_values(samples: KernelSamples, dual: Dual, found: SampleSolution, tol: f
         f[J], errors[J] = samples.exact_scores(J, beta), exact[J]
         view = dual.largest_gap(beta, f, errors)[0]
         least, given = view.gap, Certificate(view.primal, view.primal - view.gap, view.gap)
+        # The gap is that of the best intercept for these scores.
+        found = replace(found, b=view.b)
     gap = given.gap + max(view.gap - least, 0.0)
     given = Certificate(given.primal, given.primal - gap, gap)
     found = replace(found, certificate=given, converged=given.relative_gap <= tol)

@@ -2,6 +2,7 @@
 
 import operator
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,8 +13,13 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import ScreenedSVC
+from skscreen.core.certificate import Certificate
+from skscreen.samples.kernels.gram import Gram, KernelSamples
+from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.losses import hinge, squared_hinge
+from skscreen.svm.certificate import certified
 from skscreen.svm.dual import Dual
+from skscreen.svm.solvers.kernel.solve import solve_kernel
 
 LOSSES = {"hinge": hinge, "squared": squared_hinge}
 
@@ -231,3 +237,18 @@ def test_a_gap_that_misses_its_tolerance_knows_errors_of_values():
     losses = C * np.maximum(short, 0.0)
     gap = (losses - y * beta * short).sum() / (0.5 * beta @ f + losses.sum())
     assert 1e-12 < gap <= model.dual_gap_ * (1.0 + 1e-9)
+
+
+def test_a_gap_of_more_precise_scores_is_that_of_the_intercept_that_is_returned():
+    y, K, losses, box, _ = problem("hinge", True)
+    samples = KernelSamples(Gram(K, Kernel("precomputed")))
+    found = solve_kernel(samples, box, tol=1e-10)
+    rng = np.random.default_rng(0)
+    # What a solver knows of its scores, and of the intercept, is not precise.
+    scores = found.scores + 1e-4 * rng.normal(size=y.size)
+    unknown = Certificate(found.certificate.primal, 0.0, found.certificate.primal)
+    rough = replace(found, scores=scores, b=found.b + 1e-2, certificate=unknown)
+    better = certified(samples, box, rough, 1e-2)
+    slopes = box.target - K @ better.beta - better.b
+    assert better.converged
+    assert box.gap_of_slopes(better.beta, slopes)[0] <= better.certificate.gap + 1e-3
