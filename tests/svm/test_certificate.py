@@ -240,7 +240,7 @@ def test_a_gap_that_misses_its_tolerance_knows_errors_of_values():
 
 
 def test_a_gap_of_more_precise_scores_is_that_of_the_intercept_that_is_returned():
-    y, K, losses, box, _ = problem("hinge", True)
+    y, K, _losses, box, _ = problem("hinge", True)
     samples = KernelSamples(Gram(K, Kernel("precomputed")))
     found = solve_kernel(samples, box, tol=1e-10)
     rng = np.random.default_rng(0)
