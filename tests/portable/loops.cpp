@@ -243,7 +243,7 @@ static void run_linear_machines() {
     std::copy_n(parts, 6, terms.data() + 6 * i);
   }
   const auto done = svm::epochs(X, 0.0, 0.0, view(terms, 6), view(alpha), view(u), view(active),
-                                view(rest), 2.0, view(random), 1e9, 20, 0.0, 0.0);
+                                view(rest), 2.0, view(random), 1e9, 20, 0.0, 1.0, 0.0);
   show("same.svm.epochs", static_cast<double>(std::get<0>(done)));
   show("same.svm.epochs", alpha);
   auto H = many(D * D), gradient = many(D, -3.0, 3.0), x = many(D);
