@@ -296,8 +296,8 @@ class Dual(NamedTuple):
     ) -> np.ndarray:  # fmt: skip
         """Return codes by the gap ball of a point of this problem, see `screening.bounds`.
 
-        Scores may be off by `error` times `norms` and by `errors` (n,), beyond the rounding errors
-        of their sums.
+        Errors of scores, beyond the rounding errors of their sums, are at most `error` times
+        `norms` plus `errors` (n,).
         """
         found = np.empty(self.target.size, np.int8)
         point = norms, f, beta, b, error, _EXACT if errors is None else errors
