@@ -54,6 +54,13 @@ def test_best_intercepts_are_found(problem):
     assert_allclose(found, by_trying_all(margins, caps, y))
 
 
+def test_kinks_without_weight_end_no_interval():
+    kinks, caps = np.array([4.0, 0.0, 2.0, 1.0, 3.0]), np.array([1.0, 1.0, 1e-30, 1e-30, 1e-30])
+    assert best_intercepts(kinks, caps, 1.0) == (0.0, 4.0)
+    assert best_intercepts(kinks, caps, 0.5) == (0.0, 0.0)
+    assert best_intercepts(kinks, caps, 2.0) == (4.0, 4.0)
+
+
 @settings(deadline=None)
 @given(hinges(), st.integers(0, 2**32 - 1))
 def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):

@@ -10,6 +10,7 @@
 #include "core/arrays.hpp"
 #include "core/checks.hpp"
 #include "core/core.hpp"
+#include "core/sums.hpp"
 
 namespace skscreen::samples {
 
@@ -66,6 +67,14 @@ inline double weighted_quantile(Array<const double> values, Array<const double> 
   return select_quantile({v.get(), n}, {u.get(), n}, level);
 }
 
+// The levels at which the cumulative weight of kinks is surely below, and above, one level.
+inline std::pair<double, double> levels_around(Array<const double> caps, double level) {
+  const double* weights = caps.data;
+  const double size = std::abs(level) + sum_of(caps.size, [=](int64_t k) { return weights[k]; });
+  const double slack = SUMMED * EPS * caps.size * size;
+  return {level - slack, std::nextafter(level + slack, INF)};
+}
+
 // An end, the lower (side -1) or the upper one (side 1), of the interval of best intercepts for
 // kinks y_i (t_i - m_i) with caps C_i; 0 without any.
 //
@@ -75,17 +84,30 @@ inline double best_intercept_end(Array<const double> kinks, Array<const double> 
                                  double side) {
   expects_sizes(kinks.size, "caps", caps);
   if (kinks.size == 0) return 0.0;
-  double size = std::abs(level);
-  for (int64_t k = 0; k < caps.size; ++k) size += caps[k];
-  const double slack = SUMMED * EPS * kinks.size * size;
-  const double place = side < 0.0 ? level - slack : std::nextafter(level + slack, INF);
-  return weighted_quantile(kinks, caps, place);
+  const auto [below, above] = levels_around(caps, level);
+  return weighted_quantile(kinks, caps, side < 0.0 ? below : above);
 }
 
+// Both ends. The upper one is nearly always the lower one, or the kink next to it: passes that
+// vectorise find that out.
 inline std::pair<double, double> best_intercepts(Array<const double> kinks,
                                                  Array<const double> caps, double level) {
-  return {best_intercept_end(kinks, caps, level, -1.0),
-          best_intercept_end(kinks, caps, level, 1.0)};
+  const double lower = best_intercept_end(kinks, caps, level, -1.0);
+  const double above = levels_around(caps, level).second;
+  const double *at = kinks.data, *weights = caps.data;
+  double upper = lower;
+  for (int turn = 0; turn < 2; ++turn) {
+    const double here = upper;
+    const auto weight = [=](int64_t k) { return at[k] <= here ? weights[k] : 0.0; };
+    if (sum_of(kinks.size, weight) >= above) return {lower, upper};
+    upper = INF;
+#pragma omp simd reduction(min : upper)
+    for (int64_t k = 0; k < kinks.size; ++k) {
+      const double next = at[k] > here ? at[k] : INF;
+      upper = next < upper ? next : upper;
+    }
+  }
+  return {lower, best_intercept_end(kinks, caps, level, 1.0)};
 }
 
 // The end of the interval round b where all dual variables are 0; b without an end.

@@ -122,22 +122,32 @@ class Kinks {
   // The lower (side -1) or the upper end of the interval of best intercepts: of weighted quantiles,
   // or roots.
   double end(double side) const {
-    const int64_t n = (int64_t)kinks_.size();
-    const Array<const double> at{kinks_.data(), n}, weights{weights_.data(), n};
-    if (!smooth_) return samples::best_intercept_end(at, weights, level_, side);
-    return n > 0 ? samples::balancing_intercept(at, weights, {signs_.data(), n}, -side) : 0.0;
+    if (!smooth_) return samples::best_intercept_end(of(kinks_), of(weights_), level_, side);
+    if (kinks_.empty()) return 0.0;
+    return samples::balancing_intercept(of(kinks_), of(weights_), of(signs_), -side);
+  }
+
+  // Their middle.
+  double middle() const {
+    const auto [lower, upper] = smooth_
+                                    ? std::make_pair(end(-1.0), end(1.0))
+                                    : samples::best_intercepts(of(kinks_), of(weights_), level_);
+    return 0.5 * lower + 0.5 * upper;
   }
 
  private:
   std::vector<double> kinks_, weights_, signs_;
   bool smooth_;
   double level_;
+
+  static Array<const double> of(const std::vector<double>& part) {
+    return {part.data(), (int64_t)part.size()};
+  }
 };
 
 // The b of a group that minimises the primal for slopes g without it.
 inline double best_intercept(const Dual& dual, Array<const double> g, int group) {
-  const Kinks kinks(dual, g, group);
-  return 0.5 * kinks.end(-1.0) + 0.5 * kinks.end(1.0);
+  return Kinks(dual, g, group).middle();
 }
 
 inline Intercepts best_intercepts_of(const Dual& dual, Array<const double> g) {

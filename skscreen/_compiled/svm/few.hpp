@@ -240,14 +240,15 @@ class FewSolver {
     // have them to the last digit after another of Newton's steps.
     int passes = limits.tol <= PRECISE && n <= FEW && dual.sum(0) != 0.0, slow = 0;
     int64_t steps = 0;
-    if (is_zero()) fill();
+    const bool from_nothing = is_zero();
+    if (from_nothing) fill();
     std::vector<double> losses(n);
     for (int turn = 0;; ++turn) {
       const double enough = limits.tol * (turn < 2 ? limits.part : 1.0);
-      const bool begins = turn == 0 && is_zero();
+      const bool begins = turn == 0 && from_nothing;
       if (begins) {
-        std::fill_n(f.data, n, 0.0);
-        found.b = best_intercepts_of(dual, dual.target);
+        // Pairs have to move whatever the gap is.
+        scores();
       } else {
         scores();
         found = largest_gap(dual, beta, f, errors, {slopes_.data, n}, parts_, {losses.data(), n});

@@ -12,6 +12,7 @@
 #include "core/checks.hpp"
 #include "core/core.hpp"
 #include "core/sums.hpp"
+#include "svm/upper_factor.hpp"
 
 namespace skscreen::svm {
 
@@ -49,7 +50,7 @@ template <class Rows>
 class FreeSystem {
  public:
   FreeSystem(Rows K, int64_t largest)
-      : K(K), M(new double[largest * largest]), L(new double[largest * largest]) {}
+      : K(K), M(new double[largest * largest]), U(new double[largest * largest]) {}
 
   // Write the change of samples F that makes their slopes zero, or all equal within each of the
   // groups whose sums are kept: as seen from the first of a group, whose change keeps the sum.
@@ -65,9 +66,10 @@ class FreeSystem {
     double trace = 0.0;
     for (int64_t k = 0; k < n; ++k) trace += M[k * n + k];
     double ridge = std::max(RIDGE * trace / n, LEAST_RIDGE);
-    while (!factor(ridge)) {
-      ridge *= MORE;
+    for (;; ridge *= MORE) {
       if (!(ridge < INF)) return true;
+      std::copy_n(M.get(), n * n, U.get());
+      if (upper_factor(U.get(), n, ridge)) break;
     }
     left = rest;
     for (int turn = 0; turn < CORRECTIONS; ++turn) {
@@ -91,7 +93,7 @@ class FreeSystem {
 
   Rows K;
   int64_t n = 0;
-  std::unique_ptr<double[]> M, L;
+  std::unique_ptr<double[]> M, U;
   // Places in F of the samples that move freely, and of those that move against them, or -1.
   std::vector<int64_t> unknown_, from_;
 
@@ -134,28 +136,17 @@ class FreeSystem {
       for (int64_t j = 0; j < k; ++j) M[j * n + k] = M[k * n + j];
   }
 
-  // Write the Cholesky factor of M plus a ridge; return whether there is one.
-  bool factor(double ridge) {
-    for (int64_t i = 0; i < n; ++i) {
-      double* row = &L[i * n];
-      for (int64_t j = 0; j < i; ++j)
-        row[j] = (M[i * n + j] - inner(row, &L[j * n], j)) / L[j * n + j];
-      const double square = M[i * n + i] + ridge - inner(row, row, i);
-      if (!(square > 0.0)) return false;
-      row[i] = std::sqrt(square);
-    }
-    return true;
-  }
-
-  // Solve L L' x = x in place.
+  // Solve U'U x = x in place.
   void substitute(std::vector<double>& x) const {
-    for (int64_t i = 0; i < n; ++i) x[i] = (x[i] - inner(&L[i * n], x.data(), i)) / L[i * n + i];
+    for (int64_t i = 0; i < n; ++i) {
+      const double* row = &U[i * n + i];
+      double* to = &x[i];
+      const double value = to[0] /= row[0];
+      for_all(n - i - 1, [=](int64_t j) { to[j + 1] -= row[j + 1] * value; });
+    }
     for (int64_t i = n - 1; i >= 0; --i) {
-      x[i] /= L[i * n + i];
-      const double* row = &L[i * n];
-      double* to = x.data();
-      const double value = x[i];
-      for_all(i, [=](int64_t j) { to[j] -= row[j] * value; });
+      const double* row = &U[i * n + i];
+      x[i] = (x[i] - inner(row + 1, &x[i] + 1, n - i - 1)) / row[0];
     }
   }
 };

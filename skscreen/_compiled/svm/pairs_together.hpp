@@ -12,6 +12,7 @@
 #include "svm/newton.hpp"
 #include "svm/pairs.hpp"
 #include "svm/tiny_pair.hpp"
+#include "svm/upper_factor.hpp"
 
 namespace skscreen::svm {
 
@@ -82,41 +83,12 @@ class DefinitePairs {
 
   int64_t first(int64_t c) const { return c == 0 ? 0 : ends[c - 1]; }
 
-  // Subtract the sum of c_k x_k over n rows x, whose c stand in a column: four at a time.
-  static void subtract(int64_t width, double* to, int64_t n, const double* x, int64_t length,
-                       const double* c, int64_t apart) {
-    int64_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-      const double a = c[k * apart], b = c[(k + 1) * apart], d = c[(k + 2) * apart],
-                   e = c[(k + 3) * apart];
-      const double *p = x + k * length, *q = p + length, *r = q + length, *s = r + length;
-      for_all(width, [=](int64_t i) { to[i] -= a * p[i] + b * q[i] + d * r[i] + e * s[i]; });
-    }
-    for (; k < n; ++k) {
-      const double a = c[k * apart], *p = x + k * length;
-      for_all(width, [=](int64_t i) { to[i] -= a * p[i]; });
-    }
-  }
-
-  // Write U over the upper triangle of S (n, n); return whether there is one.
-  static bool factor(std::vector<double>& S, int64_t n, double ridge) {
-    for (int64_t r = 0; r < n; ++r) {
-      double* row = &S[r * n + r];
-      subtract(n - r, row, r, &S[r], n, &S[r], n);
-      if (!(row[0] + ridge > 0.0)) return false;
-      const double inverse = 1.0 / std::sqrt(row[0] + ridge);
-      row[0] = 1.0 / inverse;
-      for_all(n - r - 1, [=](int64_t k) { row[k + 1] *= inverse; });
-    }
-    return true;
-  }
-
   // Whether the pairs of a class and those after it are.
   bool of_class(int64_t i) {
     const int64_t a = first(i), m = ends[i] - a;
     U_.resize(m * m);
     for (int64_t r = 0; r < m; ++r) copy(a + r, a, m, a, &U_[r * m]);
-    if (!factor(U_, m, ridge)) return false;
+    if (!upper_factor(U_.data(), m, ridge)) return false;
     for (int64_t j = i + 1; j < ends.size; ++j)
       if (!of_pair(a, m, first(j), ends[j] - first(j))) return false;
     return true;
@@ -128,16 +100,16 @@ class DefinitePairs {
     for (int64_t k = 0; k < m; ++k) {
       double* row = &X_[k * l];
       copy(a + k, c, l, a, row);
-      subtract(l, row, k, X_.data(), l, &U_[k], m);
+      subtract_rows(l, row, k, X_.data(), l, &U_[k], m);
       const double inverse = 1.0 / U_[k * m + k];
       for_all(l, [=](int64_t j) { row[j] *= inverse; });
     }
     for (int64_t r = 0; r < l; ++r) {
       double* row = &S_[r * l + r];
       copy(c + r, c + r, l - r, a, row);
-      subtract(l - r, row, m, &X_[r], l, &X_[r], l);
+      subtract_rows(l - r, row, m, &X_[r], l, &X_[r], l);
     }
-    return factor(S_, l, ridge);
+    return upper_factor(S_.data(), l, ridge);
   }
 };
 

@@ -228,7 +228,7 @@ class Smo {
     const T least = LEAST * own;
     for_all(n, [=](int64_t k) {
       const float slope = std::max(top - (float)g[k] + down[k], 0.0f);
-      values[k] = (float)(slope * slope / std::max(own + d[k] - (row[k] + row[k]), least));
+      values[k] = slope * slope / (float)std::max(own + d[k] - (row[k] + row[k]), least);
     });
   }
 
@@ -275,17 +275,18 @@ class Smo {
   // Index of the largest value: maxima over parallel lanes vectorise.
   int64_t largest() const {
     float lanes[SMO_LANES];
-    std::copy_n(values, SMO_LANES, lanes);
-    for (int64_t start = SMO_LANES; start < n; start += SMO_LANES) {
-      const float* part = values + start;
+    const float* last = values + n - SMO_LANES;
+#pragma omp simd
+    for (int64_t k = 0; k < SMO_LANES; ++k) lanes[k] = std::max(values[k], last[k]);
+    for (const float* part = values + SMO_LANES; part < last; part += SMO_LANES)
 #pragma omp simd
       for (int64_t k = 0; k < SMO_LANES; ++k) lanes[k] = std::max(lanes[k], part[k]);
-    }
     float top = lanes[0];
 #pragma omp simd reduction(max : top)
     for (int64_t k = 0; k < SMO_LANES; ++k) top = std::max(top, lanes[k]);
-    int64_t lane = 0;
-    while (lane < SMO_LANES - 1 && lanes[lane] != top) ++lane;
+    int lane = SMO_LANES - 1;
+#pragma omp simd reduction(min : lane)
+    for (int k = 0; k < SMO_LANES; ++k) lane = std::min<int>(lane, lanes[k] == top ? k : lane);
     for (int64_t k = lane; k < n; k += SMO_LANES)
       if (values[k] == top) return k;
     return lane;
