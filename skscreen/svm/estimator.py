@@ -411,8 +411,8 @@ def _set_sums(
         origin = vectors[0].copy() if is_free and len(vectors) else np.zeros(vectors.shape[1])
     counts = learned["n_support_"][division.labels.present]
     sums = weights_of_support(vectors, learned["dual_coef_"], counts, origin)
-    known = [solutions] if isinstance(solutions, PairSolutions) else solutions
-    C, b = np.zeros(len(w)) + [each.C for each in known], learned["intercept_"]
+    Cs = solutions.C if isinstance(solutions, PairSolutions) else [each.C for each in solutions]
+    C, b = np.zeros(len(w)) + Cs, learned["intercept_"]
     if not np.isfinite(C).all():
         return None
     if origin is not None:

@@ -161,7 +161,7 @@ class SVMProblem:
             unsolved |= ~set_weights(out, self.division, self.taking_part, *self.near_zero)
         for k in np.flatnonzero(unsolved).tolist():
             alone = next(self.solve_path(k, [C], tol, self._beta(k, out.signed)))
-            self._insert(k, out, alone)
+            out.insert(self.division, k, alone, out.n_iters[k])
         return out
 
     def solve_at_once(self, C: float, tol: float) -> list[Solution]:
@@ -190,16 +190,6 @@ class SVMProblem:
         i, j = self.division.pairs[problem]
         first, second = (self.division.members[c] for c in (i, j))
         return np.concatenate([signed[j - 1, first], signed[i, second]])
-
-    def _insert(self, problem: int, out: PairSolutions, alone: Solution) -> None:
-        """Put the solution of one problem in its place."""
-        i, j = self.division.pairs[problem]
-        first, second = (self.division.members[c] for c in (i, j))
-        out.signed[j - 1, first], out.signed[i, second] = np.split(alone.beta, [first.size])
-        out.b[problem], out.n_iters[problem] = alone.b, out.n_iters[problem] + alone.n_iter
-        out.primals[problem], out.gaps[problem] = alone.certificate.primal, alone.certificate.gap
-        if out.w is not None and alone.w is not None:
-            out.w[problem], out.origin = alone.w, None
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""

@@ -4,9 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
 from sklearn.svm import NuSVC, NuSVR
 
 from skscreen import (
@@ -18,6 +20,7 @@ from skscreen import (
     nu_svr_path,
     screen_samples,
 )
+from skscreen.svm.nu.labelled import NuProblems
 
 
 def scaled(load):
@@ -315,3 +318,74 @@ def test_margins_that_underflow_are_refused(size):
         ScreenedNuSVC(kernel="linear").fit(
             size * np.array([[1.0], [2.0], [-1.0], [-2.0]]), [1, 1, 0, 0]
         )
+
+
+def pairs_one_by_one(model, X, y, weights=None):
+    """Return what pairs learn that are solved in a call each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NuProblems, "solve_together", lambda *_: None)
+        return clone(model).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "given"])
+def test_pairs_together_are_those_alone_and_of_libsvm(kernel, weighted):
+    X, y = load_digits(return_X_y=True)
+    # The classes have 15 samples or so, in any order.
+    X, y = scale(X)[:150], y[:150]
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size) if weighted else None
+    rows = X
+    if kernel == "given":
+        rows, kernel = rbf_kernel(X, gamma=0.01), "precomputed"
+    # LIBSVM's tolerance is not relative: no kernel may have small values.
+    how = {"kernel": kernel, "gamma": 0.1 if kernel == "poly" else 0.01}
+    model = ScreenedNuSVC(0.2, **how, tol=1e-10)
+    alone = pairs_one_by_one(model, rows, y, weights)
+    model.fit(rows, y, sample_weight=weights)
+    known = NuSVC(nu=0.2, **how, tol=1e-9).fit(rows, y, sample_weight=weights)
+    for name in ("dual_coef_", "intercept_", "C_", "objective_"):
+        np.testing.assert_allclose(
+            getattr(model, name), getattr(alone, name), rtol=1e-8, atol=1e-10, err_msg=name
+        )
+    assert (model.support_ == alone.support_).all()
+    assert model.n_iter_ == alone.n_iter_
+    assert model.history_.dtype == alone.history_.dtype
+    np.testing.assert_array_equal(model.history_["problem"], alone.history_["problem"])
+    np.testing.assert_allclose(model.history_["primal"], alone.history_["primal"], rtol=1e-8)
+    if kernel == "linear":
+        np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-9)
+    coefs = np.zeros((2, 9, y.size))
+    for into, fitted in zip(coefs, (model, known), strict=True):
+        into[:, fitted.support_] = fitted.dual_coef_
+    np.testing.assert_allclose(*coefs, atol=1e-4 * np.abs(coefs).max())
+
+
+def test_pairs_whose_hulls_meet_are_found_among_many(wine):
+    X, y = wine
+    # Classes 1 and 3 are the same rows.
+    X, y = np.concatenate([X, X[y == 1]]), np.concatenate([y, np.full((y == 1).sum(), 3)])
+    for kernel in ("rbf", "linear"):
+        with pytest.raises(ValueError, match=r"^nu=0\.3 is too small: the weighted means"):
+            ScreenedNuSVC(nu=0.3, kernel=kernel).fit(X, y)
+    with pytest.raises(ValueError, match=r"nu=0\.9, and the largest one is 0\.80672"):
+        ScreenedNuSVC(nu=0.9).fit(X, y)
+    balanced = ScreenedNuSVC(nu=0.9, class_weight="balanced").fit(*wine)
+    assert balanced.dual_gap_ <= 1e-6
+
+
+def test_pairs_that_take_many_steps_go_on_alone():
+    # Two classes that hardly differ, and one that does.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 4)), np.repeat([0, 1, 2], [200, 200, 100])
+    X += 0.3 * (y == 1)[:, None] + 3.0 * (y == 2)[:, None]
+    model = ScreenedNuSVC(0.2, gamma=0.2)
+    alone = pairs_one_by_one(model, X, y)
+    model.fit(X, y)
+    assert model.n_iter_ == alone.n_iter_ > 4000
+    np.testing.assert_allclose(model.objective_, alone.objective_, rtol=1e-5)
+    np.testing.assert_array_equal(model.history_["problem"], alone.history_["problem"])
+    # A limit of steps holds for each problem.
+    with pytest.warns(ConvergenceWarning, match="^5 steps reached"):
+        limited = ScreenedNuSVC(0.2, gamma=0.2, max_iter=5).fit(X, y)
+    assert limited.n_iter_ <= 6

@@ -16,8 +16,9 @@ from sklearn.svm import SVC
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
-from skscreen.svm.problem import SVMProblem, build
+from skscreen.svm.problem import build
 from skscreen.svm.solvers.kernel.pairs import ClassPairs
+from skscreen.svm.solvers.solution import PairSolutions
 
 # 89 wines of three classes, 200 digits of ten.
 X, y = load_wine(return_X_y=True)
@@ -160,7 +161,7 @@ def test_kernel_values_in_memory_are_those_of_the_same_pair(tmp_path):
 
 def test_errors_of_scores_beyond_the_margin_leave_no_pair_unsolved(monkeypatch):
     again = []
-    monkeypatch.setattr(SVMProblem, "_insert", lambda *given: again.append(given))
+    monkeypatch.setattr(PairSolutions, "insert", lambda *given: again.append(given))
     rows, target = make_blobs(240, 10, centers=12, cluster_std=2.0, random_state=0)
     pairs(100.0, kernel="linear", tol=1e-3).fit(rows, target)
     assert not again

@@ -271,6 +271,17 @@ class FewSolver {
     return {found, steps};
   }
 
+  // Whether w is 0 where sums alone, and no targets, keep beta from 0: then there is no other.
+  bool vanishes() const {
+    double square = 0.0, size = 0.0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (dual.target[k] != 0.0) return false;
+      square += beta[k] * f[k];
+      size += std::abs(beta[k]) * K.length(k);
+    }
+    return (dual.sum(0) != 0.0 || dual.groups() > 1) && square <= VANISHED * size * size;
+  }
+
  private:
   // Share of the tolerance that steps may leave, by slopes with rounding errors; what they leave
   // before Newton's method has its turn.
@@ -330,17 +341,6 @@ class FewSolver {
     }
     const double unit = (K.values.relative + 0.5 * EPS * terms) * total;
     for (int64_t k = 0; k < n; ++k) errors[k] = unit * K.length(k) + 2.0 * EPS * std::abs(f[k]);
-  }
-
-  // Whether w is 0 where sums alone, and no targets, keep beta from 0: then there is no other.
-  bool vanishes() const {
-    double square = 0.0, size = 0.0;
-    for (int64_t k = 0; k < n; ++k) {
-      if (dual.target[k] != 0.0) return false;
-      square += beta[k] * f[k];
-      size += std::abs(beta[k]) * K.length(k);
-    }
-    return (dual.sum(0) != 0.0 || dual.groups() > 1) && square <= VANISHED * size * size;
   }
 
   // Move the free samples by Newton's method, and scores with them; return the steps taken.
@@ -448,41 +448,63 @@ inline void few_matrix(const FewValues& values, Matrix<double> K) {
   for (int64_t k = 0; k < n; ++k) std::copy_n(rows.row(k), n, K.row(k).data);
 }
 
-// Solve the problems of all pairs of classes, whose samples end before `ends`. `dual` (n_classes -
-// 1, n) becomes sign times dual variable, a row for each other class, and rows of `found`
-// intercept, gap, primal value and steps; of `limits` the steps are those for each sample.
+// Solve the problems of all pairs of classes, whose samples end before `ends`, at a nu if that is
+// not 0. `dual` (n_classes - 1, n) becomes sign times dual variable, a row for each other class,
+// and rows of `found` intercept, gap, primal value and steps, at a nu also the intercept of the
+// second class; gaps are NaN where w = 0 is the solution. Of `limits` the steps are those for each
+// sample, at a nu those of each problem.
 inline void solve_pairs_of_few(const FewValues& values, Array<const int64_t> ends,
-                               Array<const double> caps, bool free, const FewLimits& limits,
-                               Matrix<double> dual, Matrix<double> found) {
+                               Array<const double> caps, bool free, double nu,
+                               const FewLimits& limits, Matrix<double> dual, Matrix<double> found) {
   const int64_t k = ends.size, all = values.X.rows;
   expects_starts("ends", ends, all);
   expects(k > 1 && ends[0] > 0 && ends[k - 1] == all, "ends must be those of all");
   expects_sizes(all, "caps", caps);
   expects_shape(k - 1, all, "dual", dual);
-  expects_shape(k * (k - 1) / 2, 4, "found", found);
+  const bool at_nu = nu > 0.0;
+  expects_shape(k * (k - 1) / 2, at_nu ? 5 : 4, "found", found);
   const auto first = [&](int64_t c) { return c == 0 ? 0 : ends[c - 1]; };
   std::vector<double> low, high, target, beta;
+  std::vector<int8_t> group;
   int64_t p = 0;
   for (int64_t i = 0; i < k; ++i)
     for (int64_t j = i + 1; j < k; ++j, ++p) {
       const int64_t m = ends[i] - first(i), n = m + ends[j] - first(j);
       for (auto* part : {&low, &high, &target, &beta}) part->assign(n, 0.0);
+      group.assign(at_nu ? n : 0, 0);
       std::vector<int64_t> samples(n);
+      double totals[2] = {0.0, 0.0};
       for (int64_t r = 0; r < n; ++r) {
         samples[r] = r < m ? first(i) + r : first(j) + r - m;
-        target[r] = r < m ? 1.0 : -1.0;
-        (r < m ? high : low)[r] = target[r] * caps[samples[r]];
+        const double sign = r < m ? 1.0 : -1.0, cap = caps[samples[r]];
+        (r < m ? high : low)[r] = sign * cap;
+        totals[r < m ? 0 : 1] += cap;
+        if (at_nu)
+          group[r] = r < m ? 0 : 1;
+        else
+          target[r] = sign;
       }
-      const Dual problem{{target.data(), n}, {low.data(), n}, {high.data(), n}, free, {}};
+      // No more than there is room for: rounding errors of the largest nu.
+      const double share = 0.5 * nu * (totals[0] + totals[1]);
+      const double sums[2] = {std::min(share, totals[0]), -std::min(share, totals[1])};
+      const Dual problem{{target.data(), n},
+                         {low.data(), n},
+                         {high.data(), n},
+                         free,
+                         {},
+                         {sums, at_nu ? 2 : 0},
+                         {group.data(), at_nu ? n : 0}};
       FewRows rows(values, samples, false);
       FewSolver solver(rows, problem, {beta.data(), n});
-      const auto [view, steps] = solver.run({limits.tol, limits.part, steps_of(limits.steps, n)});
+      const int64_t limit = at_nu ? limits.steps : steps_of(limits.steps, n);
+      const auto [view, steps] = solver.run({limits.tol, limits.part, limit});
       for (int64_t r = 0; r < n; ++r)
         dual(r < m ? j - 1 : i, samples[r]) = std::min(std::max(beta[r], low[r]), high[r]);
-      found(p, 0) = free ? problem.intercept(view.b, 0) : 0.0;
-      found(p, 1) = view.gap;
+      found(p, 0) = free ? view.b[0] : 0.0;
+      found(p, 1) = solver.vanishes() ? NAN : view.gap;
       found(p, 2) = view.primal;
       found(p, 3) = static_cast<double>(steps);
+      if (at_nu) found(p, 4) = view.b[1];
     }
 }
 

@@ -23,6 +23,7 @@ from skscreen.samples.kernels.definite import IndefiniteError
 from skscreen.samples.kernels.kernel import Kernel
 from skscreen.samples.labels import check_bounds, of_rows
 from skscreen.samples.losses import SampleLosses
+from skscreen.samples.multiclass import OneVsOne
 from skscreen.samples.targets import BothSides
 from skscreen.svm.certificate import at_intercepts
 from skscreen.svm.dual import Dual, Sums, VanishedError
@@ -34,19 +35,22 @@ from skscreen.svm.nu.samples import (
     values_at_nu,
 )
 from skscreen.svm.nu.solve import (
+    LEAST_RHO,
     NuSolution,
     NuSolver,
     ShownAtNu,
+    are_together,
     by_libsvm,
     check_total,
+    solve_pairs,
     vanished,
 )
+from skscreen.svm.pair_weights import set_weights
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
 from skscreen.svm.solvers.kernel.few import FewValues
+from skscreen.svm.solvers.solution import PairSolutions
 from skscreen.svm.training_data import own_unless_made
 
-# Least margin whose inverse has a square.
-_LEAST_RHO = 1e-150
 _HULLS_MEET = (
     "the weighted means of so many samples of both classes can be one point, and w = 0 tells none "
     "from another"
@@ -196,8 +200,12 @@ class NuProblems:
     @cached_property
     def largest_nu(self) -> float:
         """The largest nu of all problems."""
-        found = 1.0
-        for k in range(self.division.n_problems):
+        found, division = 1.0, self.division
+        if isinstance(division, OneVsOne):
+            labels = division.labels
+            totals = np.bincount(labels.codes, near_one(labels.weights))
+            return float(2.0 * totals.min() / (totals.min() + totals.max()))
+        for k in range(division.n_problems):
             subset = self._subset(k)
             sums = np.bincount(subset.group, near_one(subset.weights))
             first, second = sums.tolist()
@@ -294,6 +302,38 @@ class NuProblems:
         self.data = replace(self.data, X=own_unless_made(self.data.X, given))
         self._part = None
 
+    def solve_together(
+        self, nu: float, tol: float
+    ) -> tuple[PairSolutions, np.ndarray, list[NuFit]] | None:
+        """Solve the problems of all pairs in one call, if there is one.
+
+        Returns solutions as those of C-SVCs, their history, and those that were solved alone then.
+        """
+        division, labels = self.division, self.division.labels
+        if not isinstance(division, OneVsOne) or limit_of(self.model) is not None:
+            return None
+        sizes = np.array([rows.size for rows in division.members])
+        largest = tuple(np.sort(np.argsort(sizes)[-2:]).tolist())
+        few = self._samples(division.pairs.index(largest)).few
+        if few is None or not are_together(sizes.tolist()):
+            return None
+        check_bounds(1.0, labels.weights)
+        totals = np.sort(np.bincount(labels.codes, labels.weights))
+        for pair in (totals[:2], totals[-2:]):
+            check_total(nu, pair)
+        out, history, unsolved = solve_pairs(few, division, nu, tol)
+        if self.data.kernel.name == "linear":
+            unsolved |= ~set_weights(out, division, self._part, *self._rows)
+        rows, alone = [history[~unsolved]], list[NuFit]()
+        for k in np.flatnonzero(unsolved).tolist():
+            alone.append(self.solve(k, nu, tol))
+            out.insert(division, k, alone[-1].shown)
+            out.C[k] = alone[-1].C
+            own = [(k, *row) for row in alone[-1].found.history_rows]
+            rows.append(np.array(own, history.dtype))
+        history = np.concatenate(rows)
+        return out, history[np.argsort(history["problem"], kind="stable")], alone
+
     def solve(self, problem: int, nu: float, tol: float) -> NuFit:
         """Solve a problem for one nu."""
         if not self.twice:
@@ -330,7 +370,7 @@ class NuProblems:
         if not rho > 0.0:
             # Far from the optimum, where steps were used up: a rho that there is.
             rho, given = self._positive(problem, found, b)
-        if rho < _LEAST_RHO:
+        if rho < LEAST_RHO:
             raise ValueError(
                 f"X has values so near to each other that the margin of the solution, {rho:g}, "
                 "underflows: rescale X."

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,23 +20,32 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import NuSVC, NuSVR, OneClassSVM
 
-from skscreen.core.certificate import Certificate
+from skscreen._compiled import svm as loops
+from skscreen.core.certificate import HISTORY, Certificate
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.kernels.gram import KernelSamples
+from skscreen.samples.multiclass import OneVsOne
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certificate import certified
 from skscreen.svm.dual import Dual
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import NuSamples
+from skscreen.svm.roads import FEW_IN_PAIRS, FEW_ROWS, STEPS_TRIED
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import STEPS_A_SAMPLE
 from skscreen.svm.solvers.kernel.few import FewValues, first_part, solve_few
 from skscreen.svm.solvers.kernel.solve import Start, solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
-from skscreen.svm.solvers.solution import SampleSolution, Solution
+from skscreen.svm.solvers.solution import PairSolutions, SampleSolution, Solution
 from skscreen.svm.uncertified import libsvm_steps
+
+# Rows of the `history_` of several problems.
+OF_PROBLEMS = np.dtype([("problem", np.int64), *HISTORY.descr])
+
+# Least margin whose inverse has a square.
+LEAST_RHO = 1e-150
 
 # Rounding errors of scores, over those of fresh ones, from which on they are computed anew.
 _WORN = 100.0
@@ -281,6 +291,51 @@ class NuSolver:
 def _errors(found: SampleSolution) -> np.ndarray:
     """Return bounds on the errors of scores; zeros where they are those of double precision."""
     return np.zeros(found.beta.size) if found.errors is None else found.errors
+
+
+def are_together(sizes: Sequence[int]) -> bool:
+    """Whether one call solves all pairs of classes of such sizes, each of them few samples."""
+    # Nobody can end a call: of more samples it solves small pairs alone.
+    return sum(sizes) <= FEW_IN_PAIRS or sum(sorted(sizes)[-2:]) <= FEW_ROWS
+
+
+def solve_pairs(
+    values: FewValues, division: OneVsOne, nu: float, tol: float
+) -> tuple[PairSolutions, np.ndarray, np.ndarray]:
+    """Return solutions, as those of C-SVCs, rows of their history, and which are not solved."""
+    began = time.perf_counter()
+    sizes, order = [rows.size for rows in division.members], np.concatenate(division.members)
+    caps, ends = division.labels.weights[order], np.cumsum(sizes)
+    dual, found = np.empty((len(sizes) - 1, order.size)), np.empty((division.n_problems, 5))
+    limits = tol, first_part(sum(sorted(sizes)[-2:]), False), STEPS_TRIED
+    loops.solve_pairs_of_few(values.taken(order), ends, caps, True, nu, limits, dual, found)
+    above, gaps, primals, steps, below = found.T
+    # Below zero it is rounding errors, which may be of that size on the other side as well.
+    gaps, rho = np.abs(gaps), 0.5 * (below - above)
+    solved = (gaps <= min(tol, 1e100) * primals) & (rho >= LEAST_RHO)
+    C = np.divide(1.0, rho, out=np.ones(rho.size), where=solved)
+    signed, n_iters = np.empty(dual.shape), steps.astype(np.int64)
+    signed[:, order] = dual
+    signed *= _of_samples(C, division)
+    history = np.zeros(rho.size, OF_PROBLEMS)
+    history["problem"], history["iteration"] = np.arange(rho.size), n_iters
+    history["primal"], history["dual"] = primals, primals - gaps
+    history["gap"] = np.divide(gaps, primals, out=np.full(rho.size, np.inf), where=primals > 0.0)
+    # A mean: all are known at the end of the call.
+    history["seconds"] = (time.perf_counter() - began) / rho.size
+    b, square = C * 0.5 * (above + below), C * C
+    out = PairSolutions(C, signed, b, square * gaps, square * primals, n_iters)
+    return out, history, ~solved
+
+
+def _of_samples(of_pairs: np.ndarray, division: OneVsOne) -> np.ndarray:
+    """Return numbers of the pairs as `OneVsOne.dual_coefs` has those of their samples."""
+    n = len(division.members)
+    both = np.zeros((n, n))
+    first, second = np.triu_indices(n, 1)
+    both[first, second] = both[second, first] = of_pairs
+    of_class: np.ndarray = both[~np.eye(n, dtype=np.bool_)].reshape(n, n - 1)
+    return of_class[division.labels.codes].T
 
 
 def by_libsvm(

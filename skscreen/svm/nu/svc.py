@@ -20,11 +20,9 @@ from skscreen.svm.nu.decided import NuScreening, screening
 from skscreen.svm.nu.estimator import OF_NU, warn_of
 from skscreen.svm.nu.labelled import NuFit, NuProblems
 from skscreen.svm.nu.samples import beta_of, known_duals
+from skscreen.svm.nu.solve import OF_PROBLEMS
 from skscreen.svm.parameters import OF_CLASSES
 from skscreen.svm.probabilities import sigmoids, warn_of_probability
-
-# Rows of the `history_` of several problems.
-_OF_PROBLEMS = np.dtype([("problem", np.int64), *HISTORY.descr])
 
 
 class ScreenedNuSVC(BaseSVC):
@@ -193,13 +191,17 @@ class ScreenedNuSVC(BaseSVC):
         if self.verbose:
             # Of many pairs it takes a while.
             say(self.verbose, problems.road)
-        total, found = problems.division.n_problems, []
-        with Tasks(self, total, "class") as tasks, at_most(self.n_jobs):
-            for k in range(total):
-                found.append(problems.solve(k, float(self.nu), float(self.tol)))
-                tasks.end_task((k + 1) / total, found[-1].shown)
-        warn_of(self, [each.shown for each in found])
-        with_solutions(self, problems, found)
+        together = None
+        if not self.verbose and not hasattr(self, "_skl_callbacks"):
+            # Nobody follows the problems one by one.
+            with at_most(self.n_jobs):
+                together = problems.solve_together(float(self.nu), float(self.tol))
+        if together is None:
+            self._solve_each(problems)
+        else:
+            found, history, alone = together
+            warn_of(self, [each.shown for each in alone])
+            set_learned(self, problems.data, found, C_=found.C, history_=history)
         if self.probability != "deprecated":
             warn_of_probability("ScreenedNuSVC")
         if self.probability is True:
@@ -210,6 +212,16 @@ class ScreenedNuSVC(BaseSVC):
             )  # fmt: skip
             self._sigmoids = sigmoids(fold, problems)
         return self
+
+    def _solve_each(self, problems: NuProblems) -> None:
+        """Solve one problem after the other."""
+        total, found = problems.division.n_problems, list[NuFit]()
+        with Tasks(self, total, "class") as tasks, at_most(self.n_jobs):
+            for k in range(total):
+                found.append(problems.solve(k, float(self.nu), float(self.tol)))
+                tasks.end_task((k + 1) / total, found[-1].shown)
+        warn_of(self, [each.shown for each in found])
+        with_solutions(self, problems, found)
 
     def screened(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -263,7 +275,7 @@ def _history(found: Sequence[NuFit]) -> np.ndarray:
     parts = [each.found.history_rows for each in found]
     if len(parts) == 1:
         return np.array(parts[0], HISTORY)
-    return np.array([(k, *row) for k, part in enumerate(parts) for row in part], _OF_PROBLEMS)
+    return np.array([(k, *row) for k, part in enumerate(parts) for row in part], OF_PROBLEMS)
 
 
 def fitted_at(model: ScreenedNuSVC, problems: NuProblems, found: Sequence[NuFit]) -> ScreenedNuSVC:

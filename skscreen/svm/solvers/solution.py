@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
+from skscreen.samples.multiclass import OneVsOne
 
 
 class Solved:
@@ -172,7 +173,7 @@ def since(progress: Iterable[tuple], seconds: float) -> tuple:
 class PairSolutions:
     """Solutions of the problems of all pairs of classes, as arrays with an entry for each."""
 
-    C: float
+    C: Any  # a float, or those of the problems
     signed: np.ndarray  # (n_classes - 1, n), as `OneVsOne.dual_coefs`
     b: np.ndarray
     gaps: np.ndarray
@@ -194,6 +195,17 @@ class PairSolutions:
             np.empty(0), None, float(self.b[problem]), Certificate(primal, primal - gap, gap),
             int(self.n_iters[problem]), converged=False, seconds=0.0, C=self.C,
         )  # fmt: skip
+
+    def insert(self, division: OneVsOne, problem: int, alone: Solution, spent: int = 0) -> None:
+        """Put the solution of one problem in its place, after so many steps."""
+        i, j = division.pairs[problem]
+        first, second = (division.members[c] for c in (i, j))
+        self.signed[j - 1, first], self.signed[i, second] = np.split(alone.beta, [first.size])
+        self.b[problem], self.n_iters[problem] = alone.b, spent + alone.n_iter
+        found = alone.certificate
+        self.primals[problem], self.gaps[problem] = found.primal, found.gap
+        if self.w is not None and alone.w is not None:
+            self.w[problem], self.origin = alone.w, None
 
 
 def weights_of(solutions: Iterable[SampleSolution | Solution]) -> np.ndarray:

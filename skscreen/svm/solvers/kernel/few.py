@@ -50,6 +50,11 @@ class FewValues(NamedTuple):
         """What was taken off all values, as a free intercept takes it up."""
         return 1.0 - self.largest
 
+    def taken(self, order: np.ndarray) -> FewValues:
+        """Return those of some samples, or of all in another order."""
+        X = self.X[np.ix_(order, order)] if self.kind == GIVEN else self.X[order]
+        return self._replace(X=X, sizes=self.sizes[order])
+
 
 class FewFound(NamedTuple):
     """What a compiled call has found: intercepts, gap and primal value, steps; scores, errors."""

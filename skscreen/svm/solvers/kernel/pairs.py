@@ -183,7 +183,8 @@ class SmallBlocks:
             loops.solve_pairs_together(known, caps, self._free, limits, dual, found)
         else:
             few_limits = tol, self._part, limit
-            loops.solve_pairs_of_few(values, ends[1:], caps, self._free, few_limits, dual, found)
+            how = caps, self._free, 0.0, few_limits
+            loops.solve_pairs_of_few(values, ends[1:], *how, dual, found)
         b, gaps, primals, steps = found.T
         if not self._free:
             b = values.square_bias * _sums_of_pairs(dual, ends)
