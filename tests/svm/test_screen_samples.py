@@ -419,6 +419,63 @@ def test_what_a_fit_proves_about_its_own_problem(model):
         assert np.array_equal(found.codes_, screened.codes_)
 
 
+@every_pair(kernel=["linear", "rbf"], intercept=INTERCEPTS, loss=["hinge", "squared_hinge"])
+def test_a_solution_bounds_its_margins_by_its_gap(kernel, intercept, loss):
+    """Whatever the intercept is, bounds are as narrow as the gap ball."""
+    options, K = KERNELS[kernel]
+    mode = {"fit_intercept": False} if intercept == "none" else {"intercept": intercept}
+    model = ScreenedSVC(C=0.2, tol=1e-10, loss=loss, **options, **mode).fit(X, LABELS)
+    found = model.screened(X, LABELS)
+    lengths = np.sqrt(np.diag(K) + 1.0)
+    width = found.bounds_[:, 1] - found.bounds_[:, 0]
+    assert np.all(width <= 0.05 * np.sqrt(model.objective_ * 1e-6) * lengths)
+    if loss == "hinge":
+        assert found.rate_ > 0.7
+
+
+@pytest.mark.filterwarnings("ignore:reference does not fit")
+@every_pair(intercept=INTERCEPTS, loss=["hinge", "squared_hinge"], digits=[1.0, 1e-2, 1e-5])
+def test_the_gap_of_any_dual_variables(intercept, loss, digits):
+    """Those of a solver of one's own, computed plainly."""
+    options, Q = problem("rbf", intercept)
+    C = 0.2
+    alpha = margins_at(Q, np.full(len(Y), C), Y, intercept, loss)[0]
+    noise = np.random.default_rng(0).uniform(-digits, digits, len(Y)) * C
+    alpha = np.clip(alpha + noise, 0.0, C if loss == "hinge" else np.inf)
+    if intercept == "free":
+        for sign in (1.0, -1.0):
+            alpha[sign == Y] *= min(alpha[Y > 0].sum(), alpha[Y < 0].sum()) / alpha[sign == Y].sum()
+    margins, losses = Q @ alpha, lambda m: np.maximum(0.0, 1.0 - m) ** (1 + (loss != "hinge"))
+    offsets = np.concatenate([Y * (1.0 - margins), [0.0]]) if intercept == "free" else [0.0]
+    if intercept == "free" and loss != "hinge":
+        offsets = np.linspace(-3.0, 3.0, 60_001)
+    least = min(losses(margins + Y * b).sum() for b in offsets)
+    primal = 0.5 * alpha @ margins + C * least
+    square = alpha @ margins + (alpha @ alpha / (2.0 * C) if loss != "hinge" else 0.0)
+    gap = (primal - (alpha.sum() - 0.5 * square)) / primal
+    found = screen_samples(X, LABELS, C, reference=alpha, intercept=intercept, loss=loss, **options)
+    assert gap * (1.0 - 1e-6) - 1e-8 <= found.dual_gap_ <= 1.01 * gap + 1e-7
+
+
+def test_the_gap_of_weights_and_of_duals_that_are_not_balanced():
+    model = LinearSVC(C=0.1, loss="hinge", tol=1e-8, max_iter=100_000).fit(X, LABELS)
+    weights = model.coef_[0], model.intercept_[0]
+    how = {"kernel": "linear", "intercept": "penalised"}
+    assert screen_samples(X, LABELS, 0.1, reference=model).dual_gap_ < 1e-6
+    assert screen_samples(X, LABELS, 0.1, reference=weights, **how).dual_gap_ < 1e-6
+    far = 0.5 * weights[0], 0.5 * weights[1]
+    assert screen_samples(X, LABELS, 0.1, reference=far, **how).dual_gap_ > 1e-2
+    alpha = ScreenedSVC(C=0.2, gamma=GAMMA, fit_intercept=False).fit(X, LABELS)
+    known = np.zeros(len(Y))
+    known[alpha.support_] = np.abs(alpha.dual_coef_[0])
+    how = {"kernel": "rbf", "gamma": GAMMA}
+    none, free = (
+        screen_samples(X, LABELS, 0.2, reference=known, intercept=mode, **how).dual_gap_
+        for mode in ("none", "free")
+    )
+    assert none < 1e-5 < 1e-2 < free
+
+
 def test_what_a_fit_proves_of_samples_that_are_not_its_own():
     model = ScreenedSVC(C=0.2, gamma=GAMMA).fit(X, LABELS)
     with pytest.warns(UserWarning, match=r"^X\b"):

@@ -28,7 +28,7 @@ from skscreen.svm.problem import (
 from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.screened.points import completed
 from skscreen.svm.screened.references import Fitted, GivenDuals, GivenWeights
-from skscreen.svm.screened.regions import bounds_at
+from skscreen.svm.screened.regions import bounds_at, relative_gap
 from skscreen.svm.screened.result import Decided, SampleScreening
 
 
@@ -121,4 +121,5 @@ def _decided(
     # Users see margins, the scores times the signs.
     rises = (dual.signs > 0.0)[:, None]
     bounds = np.where(rises, np.stack([lower, upper], axis=1), -np.stack([upper, lower], axis=1))
-    return Decided(rows, codes, bounds, samples, dual.at(C)), point.lack
+    gap = relative_gap(samples, dual, point, C)
+    return Decided(rows, codes, bounds, samples, dual.at(C), gap), point.lack

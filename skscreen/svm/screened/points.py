@@ -35,10 +35,10 @@ class Weights(NamedTuple):
 class ReferencePoint:
     """Dual variables (n,) in the box of a C, of any accuracy, which bounds start from.
 
-    With smooth losses `w` (n_features,) are weights that are not theirs, that of a penalised
-    intercept last, if such are known. `f` (n,) are the scores of the dual variables, where they
-    were computed. `lack` is the relative duality gap at the reference's own C, 0 if it is not known
-    for which C weights are.
+    `w` (n_features,) are weights that are not theirs, that of a penalised intercept last, if such
+    are known: bounds for smooth losses start from both. `f` (n,) are the scores of the dual
+    variables, where they were computed. `lack` is the relative duality gap at the reference's own
+    C, 0 if it is not known for which C weights are.
     """
 
     C: float
@@ -51,13 +51,13 @@ class ReferencePoint:
 @np.errstate(over="ignore", invalid="ignore")
 def completed(known: Duals | Weights, samples: Samples, dual: Dual, C: float) -> ReferencePoint:
     """Return the point from which the solution for C is bounded; `dual` is the problem at C = 1."""
-    lack = None
+    lack = w = None
     if isinstance(known, Weights):
-        rows, own = cast(LinearSamples, samples), known.C or C
-        beta = duals_for(rows, dual.at(own), known.w)
-        lack = _lack(rows, dual.at(own), known.w, beta) if known.C else 0.0
+        rows, own, w = cast(LinearSamples, samples), known.C or C, known.w
+        beta = duals_for(rows, dual.at(own), w)
+        lack = _lack(rows, dual.at(own), w, beta) if known.C else 0.0
         if dual.smooth:
-            return ReferencePoint(own, beta, lack, known.w)
+            return ReferencePoint(own, beta, lack, w)
         known = Duals(own, beta)
     own, beta = known.C or 0.0, known.beta
     if own == 0.0 or np.any(np.abs(beta) > own * dual.width * WIDER):
@@ -69,7 +69,7 @@ def completed(known: Duals | Weights, samples: Samples, dual: Dual, C: float) ->
     square = float(beta @ f)
     slack, loss = _at(there, f, beta)
     lack = slack / (0.5 * square + loss) if lack is None else lack
-    point = ReferencePoint(own, beta, lack, f=f)
+    point = ReferencePoint(own, beta, lack, w, f)
     # Dual variables off their bounds change little with C: at times the point is nearer as it is.
     if np.any(np.abs(beta) > C * dual.width):
         return point

@@ -98,6 +98,7 @@ class Decided:
     bounds: np.ndarray
     samples: LinearSamples | KernelSamples
     dual: Dual
+    gap: float  # relative, of the reference in this problem
 
     def reduced(self, n: int) -> ReducedProblem:
         """Return what is left of the problem; X has n rows."""
@@ -131,6 +132,11 @@ class SampleScreening:
     bounds_ : ndarray of shape (n_samples, 2), or (n_problems, n_samples, 2)
         Lowest and highest margin y_i f(x_i) that the sample may have at the optimum. NaN for
         samples that are no part of a problem.
+    dual_gap_ : float
+        Relative duality gap of the reference in the problem for C, of more than two classes the
+        largest: how far the objective is from the optimum at most, over the objective. So it
+        certifies a solution for C, whichever solver it is from. Dual variables that are above their
+        bounds for C are scaled down first.
     kept_ : ndarray
         Indices of the samples that are not proved to be 0 in every problem. Any solver of the same
         problem finds on these alone what it finds on all; gamma "scale" and class weights
@@ -156,6 +162,7 @@ class SampleScreening:
         bounds = np.full((len(problems), n_samples, 2), np.nan)
         for k, found in enumerate(problems):
             codes[k, found.rows], bounds[k, found.rows] = found.codes, found.bounds
+        self.dual_gap_ = float(max(found.gap for found in problems))
         n_all = sum(found.rows.size for found in problems)
         left = [np.flatnonzero(each == UNDECIDED) for each in codes]
         self.kept_ = np.flatnonzero((codes != ZERO).any(axis=0))
@@ -191,5 +198,6 @@ class SampleScreening:
         counts = [np.count_nonzero(self.codes_ == code) for code in (ZERO, LINEAR, UNDECIDED)]
         return (
             f"SampleScreening(C={self.C:g}, rate={self.rate_:.3f}: {counts[0]} at 0, "
-            f"{counts[1]} at their bound, {counts[2]} undecided)"
+            f"{counts[1]} at their bound, {counts[2]} undecided; dual gap of the reference "
+            f"{self.dual_gap_:.1e})"
         )
