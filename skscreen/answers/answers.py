@@ -115,7 +115,7 @@ class Answers:
         if self.groups is not None:
             text += f"; {len(set(self.groups.tolist())):,} groups"
         if len(self.left_out):
-            text += f"; {len(self.left_out):,} rows left out"
+            text += f"; {len(self.left_out):,} row{'s' * (len(self.left_out) > 1)} left out"
         if not count:
             return text
         occur = np.bincount(self.rows.ravel(), minlength=len(self.objects))

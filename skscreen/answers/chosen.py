@@ -137,9 +137,20 @@ def _picks(column: Column, response: str | Mapping, codes: dict | None, shown: S
         raise ValueError(
             f"chosen is {column.value(row)!r} in row {row}, where response={response!r} accepts "
             f"{_accepted(response, codes, places[row], names, options)} (columns "
-            f"{[shown.labels[k] for k in options]})."
+            f"{[shown.labels[k] for k in options]}){_of_the_head(column.value(row), shown, row)}."
         )
     return np.where(shown.out, options[0], picks)
+
+
+def _of_the_head(value: Hashable, shown: Shown, row: int) -> str:
+    """Return which kinds accept the head of a triplet, if it was chosen."""
+    head = shown.places[row, 0]
+    if shown.kind != "triplets" or head < 0 or shown.names[head] != value:
+        return ""
+    return (
+        f"; it is in the first column, {shown.labels[0]!r}, which kind='oddoneout' and "
+        "kind='mostcentral' accept, too"
+    )
 
 
 def _option(

@@ -50,14 +50,20 @@ class Given(NamedTuple):
 
 def given_answers(
     X: AnswersLike, y: ArrayLike | None = None, *, kinds: tuple[str, ...],
-    arrays: tuple[str, ...] | None = None, name: str = "X",
+    arrays: tuple[str, ...] | None = None, name: str = "X", instead: str = "",
 ) -> Given:  # fmt: skip
     """Return answers of one of `kinds`; arrays may be of one of `arrays`, by default of `kinds`."""
+    # `instead` says what takes odd ones out where only triplets are taken, followed by ", or ".
     if isinstance(X, Answers):
         if y is not None:
             raise ValueError("y must be None with Answers, which say what was answered.")
         if X.kind not in kinds:
-            raise ValueError(f"{name} must be answers of kind {' or '.join(kinds)}, got {X.kind}.")
+            more = ""
+            if X.kind == "oddoneout" and "triplets" in kinds:
+                more = f": {instead}preprocessing.triplets_from_oddoneout makes triplets of them"
+            raise ValueError(
+                f"{name} must be answers of kind {' or '.join(kinds)}, got {X.kind}{more}."
+            )
         if not len(X.rows):
             raise ValueError(f"{name} must have at least one answer.")
         return Given(X, len(X))

@@ -25,7 +25,7 @@ from skscreen.concepts.tools.resample import drawn_units
 from skscreen.core.sklearn_private import Interval, fit_context
 from skscreen.core.threads import one_blas_thread
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.grid import MOST_VALUES, positive_values
+from skscreen.fitting.grid import MOST_VALUES, NUMBER_OR_LIST, positive_values
 from skscreen.fitting.path import forget
 
 # The least and the greatest penalty of a grid, as multiples of the law.
@@ -170,7 +170,7 @@ class ConceptEmbeddingCV(ConceptEmbedding):
         if isinstance(self.l1s, Integral):
             l1s = usual * np.geomspace(LOWEST, HIGHEST, int(self.l1s))
         else:
-            l1s = np.unique(positive_values("l1s", self.l1s, "a number of values, or a list"))
+            l1s = np.unique(positive_values("l1s", self.l1s, NUMBER_OR_LIST))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         splits = splits_of(self.cv, reading.n_given, groups, seed)
         n_fits = len(l1s) * len(splits)

@@ -21,7 +21,10 @@ def given_to(model: BaseEstimator, X: AnswersLike, y: ArrayLike | None = None) -
     """Return the answers that a method of an embedding was given."""
     if model.loss == "oddoneout":
         return given_answers(X, y, kinds=("oddoneout",))
-    return given_answers(X, y, kinds=("triplets", "quadruplets"), arrays=("triplets",))
+    return given_answers(
+        X, y, kinds=("triplets", "quadruplets"), arrays=("triplets",),
+        instead="loss='oddoneout' takes them, or ",
+    )  # fmt: skip
 
 
 class FittedEmbedding(BaseEstimator):

@@ -23,7 +23,7 @@ from sklearn.utils import indexable
 from skscreen.core.checks import Folds, MatrixLike, as_labels
 from skscreen.core.sklearn_private import Interval, StrOptions, safe_split
 from skscreen.fitting.callbacks import Tasks
-from skscreen.fitting.grid import MOST_VALUES, positive_values
+from skscreen.fitting.grid import MOST_VALUES, NUMBER_OR_LIST, positive_values
 from skscreen.fitting.path import Model
 from skscreen.fitting.warning import warn_user
 
@@ -59,7 +59,7 @@ def C_grid(Cs: int | ArrayLike) -> np.ndarray:
     if isinstance(Cs, Integral):
         # For standardised data.
         return np.geomspace(1e-2, 1e2, int(Cs))
-    return positive_values("Cs", Cs, "a number of values, or a list")
+    return positive_values("Cs", Cs, NUMBER_OR_LIST)
 
 
 def split(

@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike
 # Largest number of values of a grid; more would fill the memory.
 MOST_VALUES = 1_000_000
 
+# What a parameter accepts for which a grid can be made.
+NUMBER_OR_LIST = "an int, how many values to try, or a list"
+
 
 def positive_values(name: str, values: ArrayLike, kind: str = "a non-empty list") -> np.ndarray:
     """Return values in ascending order, each once; `kind` of positive numbers is asked for."""

@@ -47,7 +47,7 @@ class EmbeddingDisplay(Display):
     names, images, classes, reference, reference_name
         As in `from_estimator`; names are strings, images arrays, the reference is aligned.
     every_name : bool, default=False
-        Look for room further away, and with smaller letters, until all names have it.
+        Look for room for more names further away, and with smaller letters.
     ellipses : ndarray of shape (n_objects, 2, 2) or (n_objects, 1, 1), default=None
         Semi-axes, in columns, of an ellipse around each point, or half an interval; NaN for none.
     share : float, default=1.0
@@ -99,8 +99,9 @@ class EmbeddingDisplay(Display):
             Names next to the points. "fit" writes the names of the objects, if the answers had
             names, for which there is room: no name covers another, a point or the frame. How many
             have none is written below; "all" makes letters smaller and goes further away until all
-            have room. None writes none. A sequence gives a name for each object, written as by
-            "fit"; a series or a dict those of the objects by which it is indexed.
+            have room, which more than some 100 names may not have. None writes none. A sequence
+            gives a name for each object, written as by "fit"; a series or a dict those of the
+            objects by which it is indexed.
         classes : array-like of shape (n_objects,), default=None
             Class of each object, shown by colour and marker. A series whose index are the names of
             the objects may have them in any order, and so may a dict.

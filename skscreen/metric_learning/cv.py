@@ -29,7 +29,7 @@ from skscreen.fitting.folds import (
     search_constraints,
     split,
 )
-from skscreen.fitting.grid import positive_values
+from skscreen.fitting.grid import NUMBER_OR_LIST, positive_values
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import (
@@ -304,7 +304,7 @@ def _grid(lams: int | ArrayLike) -> np.ndarray:
     """Return the values of lambda, descending; fractions of lambda_max for a number of values."""
     if isinstance(lams, Integral):
         return np.geomspace(0.3, 1e-3, int(lams))
-    return positive_values("lams", lams, "a number of values, or a list")[::-1]
+    return positive_values("lams", lams, NUMBER_OR_LIST)[::-1]
 
 
 def _solve_fold(

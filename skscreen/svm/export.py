@@ -34,15 +34,16 @@ def to_sklearn(model: BaseEstimator) -> Any:
     ----------
     model : fitted estimator
         `ScreenedSVC`, `ScreenedLinearSVC`, `ScreenedSVR`, `ScreenedLinearSVR`, `ScreenedNuSVC`,
-        `ScreenedNuSVR`, `ScreenedOneClassSVM`, a search with one of them as `best_estimator_`, a
-        `Pipeline` that ends with one, or a `CalibratedClassifierCV` of them.
+        `ScreenedNuSVR`, `ScreenedOneClassSVM`, a `Pipeline` that ends with one, a
+        `CalibratedClassifierCV` of them, or a search with one of these as `best_estimator_`.
 
     Returns
     -------
     fitted estimator
         `SVC`, `LinearSVC`, `SVR`, `LinearSVR`, `NuSVC`, `NuSVR` or `OneClassSVM`; for
         ``multi_class="ovr"`` with kernels and more than two classes a `OneVsRestClassifier` of
-        such; a `Pipeline` or `CalibratedClassifierCV` where one was given. A model with
+        such; a `Pipeline` or `CalibratedClassifierCV` where one was given, or found by a search. A
+        model with
         ``probability=True`` has its `predict_proba`, too, up to the .005 at which LIBSVM stops to
         couple those of pairs. Classes whose samples all had weight zero, which are never predicted,
         are not among the classes.
@@ -68,6 +69,8 @@ def to_sklearn(model: BaseEstimator) -> Any:
     >>> type(exported).__name__, bool(np.all(exported.predict(X) == model.predict(X)))
     ('SVC', True)
     """
+    if hasattr(model, "best_estimator_"):
+        return to_sklearn(model.best_estimator_)
     if isinstance(model, Pipeline):
         check_is_fitted(model)
         last, out = model.steps[-1], copy.copy(model)
@@ -75,11 +78,11 @@ def to_sklearn(model: BaseEstimator) -> Any:
         return out
     if isinstance(model, CalibratedClassifierCV):
         return _calibrated(model)
-    model = getattr(model, "best_estimator_", model)
     if not isinstance(model, BaseSVM):
         raise TypeError(
-            "model must be a support vector machine of skscreen, a Pipeline that ends with one, or "
-            f"a CalibratedClassifierCV of them, got {type(model).__name__}."
+            "model must be a support vector machine of skscreen, a Pipeline that ends with one, a "
+            "CalibratedClassifierCV of them, or a fitted search with one of these as "
+            f"best_estimator_, got {type(model).__name__}."
         )
     check_is_fitted(model)
     if callable(model.kernel):

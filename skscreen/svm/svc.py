@@ -110,12 +110,12 @@ class ScreenedSVC(OwnScreening, BaseSVC):
     store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of C, in this process or
         another, start from the nearest stored solutions and use them for screening, so a grid
-        search over C costs little more than a path for each fold. The solution is the same, within
-        `tol`. Kernel matrices are not stored there but kept in the memory of the process. Fits that
-        take less time than reading a file have no stored solutions: with up to 150 samples of few
-        features, and, for the hinge with "rbf" or "poly", with up to 1,000 of two classes and
-        one-vs-one up to 2,000, or no two classes of more than 400. Ignored for callable kernels.
-        See `Store`.
+        search over C costs little more than a path for each fold. With an RBF kernel and several
+        gammas a store may cost more than it saves. The solution is the same, within `tol`. Kernel
+        matrices are not stored there but kept in the memory of the process. Fits that take less
+        time than reading a file have no stored solutions: with up to 150 samples of few features,
+        and, for the hinge with "rbf" or "poly", with up to 1,000 of two classes and one-vs-one up
+        to 2,000, or no two classes of more than 400. Ignored for callable kernels. See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel
         values. None is one for the problems, and for kernel values all processors where that pays.

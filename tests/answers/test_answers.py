@@ -59,7 +59,7 @@ def test_it_says_the_first_answer_in_words():
     rows = [["a", "b", "c"], ["b", "c", "a"], ["a", "a", "c"]]
     text = repr(read_answers(rows, groups=[1, 2, 2]))
     assert text.split("\n") == [
-        "2 trials of 3 objects, triplets; 2 groups; 1 rows left out",
+        "2 trials of 3 objects, triplets; 2 groups; 1 row left out",
         "first: 'b' is closer to 'a' than 'c' is",
         "objects occur 2 ('a') to 2 ('a') times",
     ]

@@ -107,6 +107,17 @@ def test_what_is_neither_is_refused(X, y, error, match):
         given(X, y)
 
 
+def test_odd_ones_where_triplets_are_taken_come_with_what_takes_them():
+    trials = read_answers(T, kind="oddoneout", chosen=0)
+    with pytest.raises(ValueError, match=r"got oddoneout: .*triplets_from_oddoneout") as found:
+        triplet_error(POINTS, trials)
+    assert "loss=" not in str(found.value)
+    with pytest.raises(ValueError, match=r"got oddoneout: loss='oddoneout' takes them, or .*from_"):
+        OrdinalEmbedding().fit(trials)
+    with pytest.raises(ValueError, match=r"got triplets\.$"):
+        OrdinalEmbedding(loss="oddoneout").fit(read_answers(T))
+
+
 def test_weights_are_those_of_trials_times_those_of_answers():
     answers = read_answers(T, weights=[1.0, 2.0, 3.0, 4.0])
     assert given(answers).weights(None).tolist() == [1, 2, 3, 4]

@@ -140,6 +140,18 @@ def test_missing_answers_are_left_out_and_counted():
         read_answers(table, COLUMNS, missing=[None], **options)
 
 
+def test_a_chosen_head_comes_with_the_kinds_that_accept_it():
+    rows = [["a", "b", "c", "b"], ["d", "e", "f", "d"]]
+    more = r"row 1, .*\['e', 'f'\].*; it is in the first column, 0, which kind='oddoneout' and"
+    with pytest.raises(ValueError, match=more):
+        read_answers(rows, [0, 1, 2], chosen=3)
+    for kind in ("oddoneout", "mostcentral"):
+        assert len(read_answers(rows, [0, 1, 2], chosen=3, kind=kind)) == 2
+    for shown, kind in ((["d", "e", "f", "a"], "triplets"), (["d", "e", "f", "d"], "choices")):
+        with pytest.raises(ValueError, match=r"\(columns \[1, 2\]\)\.$"):
+            read_answers([rows[0], shown], [0, 1, 2], chosen=3, kind=kind)
+
+
 VARYING = pd.DataFrame({
     "query": ["q", "r"], "a": ["x", "x"], "b": ["y", "y"], "c": ["z", None],
     "n_a": [2, 3], "n_b": [0, 1], "n_c": [1.0, np.nan],

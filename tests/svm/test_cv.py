@@ -282,7 +282,7 @@ def test_progress(capsys):
     ("options", "message"),
     [
         ({"Cs": []}, r"^Cs\b"),
-        ({"Cs": [1.0, -1.0]}, r"^Cs\b"),
+        ({"Cs": [1.0, -1.0]}, r"^Cs must be an int, how many values to try, or a list of pos"),
         ({"Cs": [[1.0]]}, r"^Cs\b"),
         ({"Cs": 0}, "'Cs' parameter"),
         ({"certify": 1.5}, "'certify' parameter"),

@@ -12,8 +12,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
@@ -106,6 +107,31 @@ def test_machines_inside_of_other_estimators():
     found = to_sklearn(pipeline)
     assert type(found[-1]) is SVC and type(pipeline[-1]) is ScreenedSVC
     assert_array_equal(found.predict(NEW), pipeline.predict(NEW))
+
+
+@pytest.mark.parametrize(
+    ("inside", "values", "kind"),
+    [
+        (ScreenedSVC(), {"C": [1.0, 10.0]}, SVC),
+        (make_pipeline(StandardScaler(), ScreenedSVC()), {"screenedsvc__C": [1.0, 10.0]}, Pipeline),
+        (CalibratedClassifierCV(ScreenedSVC()), {"cv": [2, 3]}, CalibratedClassifierCV),
+        (ScreenedSVCCV([0.1, 1.0], cv=2), {"kernel": ["rbf", "linear"]}, SVC),
+    ],
+    ids=["machine", "pipeline", "calibrated", "search"],
+)
+def test_what_a_search_found(inside, values, kind):
+    search = GridSearchCV(inside, values, cv=2).fit(X, NAMES)
+    found = to_sklearn(search)
+    assert type(found) is kind
+    assert_array_equal(found.predict(NEW), search.predict(NEW))
+    around = make_pipeline(StandardScaler(), search).fit(X, NAMES)
+    assert_array_equal(to_sklearn(around).predict(NEW), around.predict(NEW))
+
+
+def test_a_search_without_a_best_machine_says_what_is_needed():
+    search = GridSearchCV(ScreenedSVC(), {"C": [1.0, 10.0]}, cv=2, refit=False).fit(X, TWO)
+    with pytest.raises(TypeError, match=r"fitted search .* as best_estimator_, got GridSearchCV"):
+        to_sklearn(search)
 
 
 @pytest.mark.few(1)

@@ -267,7 +267,8 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Usual samples, drawn as new ones will be, and not those of the fit.
+            Usual samples, drawn as new ones will be, and not those of the fit: these lie further
+            inside, and more than a share `rate` of new samples would be outside.
         rate : float
             False alarms among usual samples, in (0, 1).
 
@@ -285,7 +286,8 @@ class ScreenedOneClassSVM(OutlierMixin, BaseSVM):
         -----
         The offset is the k-th smallest score, k the whole part of rate (m + 1) for m samples. A new
         sample that is exchangeable with them has a lower score with a probability of at most k / (m
-        + 1), whatever the distribution (split conformal prediction).
+        + 1), whatever the distribution (split conformal prediction). Over draws of the samples the
+        rate of false alarms varies by about sqrt(rate (1 - rate) / m).
         """
         if not isinstance(rate, Real) or not 0.0 < rate < 1.0:
             raise ValueError(f"rate must be a number in (0, 1), got {rate!r}.")
