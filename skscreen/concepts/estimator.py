@@ -67,8 +67,9 @@ class ConceptEmbedding(CallbackSupportMixin, BaseEstimator):
     n_init : int, default=3
         Number of starts, each with all entries near the same level, and noise of its own. The level
         is .1, as in SPoSE, or 18 l1, if that is larger; of a high level a start has fewer
-        dimensions, 50 / level^2, but 10 at least. If the penalty takes all of them to zero, the
-        start is repeated from twice the level.
+        dimensions, 50 / level^2, but 10 at least. The noise is 10 % of the level, as in SPoSE, and
+        up to 30 % where `l1` is greater than "auto", lest dimensions end at zero before they
+        differ. If they all do, the start is repeated with 30 %.
     min_support : float, default=0.5
         A dimension is kept if at least this share of the starts has it, from 0 to 1. Dimensions of
         two starts are the same if they correlate by more than .6 and are paired one to one. Of

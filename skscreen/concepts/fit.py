@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from skscreen.concepts.matching import consensus, match, mean_correlation
+from skscreen.concepts.problem.law import law
 from skscreen.concepts.problem.objective import Objective
 from skscreen.concepts.problem.trials import Trials
 from skscreen.concepts.solver import Report, Solution, level_start, solve_concepts
@@ -17,8 +18,12 @@ from skscreen.concepts.tools.errors import count_significant, standard_errors
 LEAST = 0.1
 # A dimension that fewer objects significantly have is a pair, or a hub, and not kept beside others.
 LEAST_OBJECTS = 3
-# Levels of a start, as multiples of the usual one: the next one where all dimensions ended at zero.
-LEVELS = (1.0, 2.0, 4.0)
+# Noise of a start, as a share of its level. Dimensions that are alike pay the L1 penalty for the
+# same similarities each, and all go to zero unless they differ before. With SPoSE's noise they do
+# where the penalty is at most that of the law; more noise keeps false ones there. A greater penalty
+# leaves few false ones, and takes true ones, too, unless there is more noise: the most of it from
+# about 1.3 times the law.
+NOISE, MOST_NOISE, POWER = 0.1, 0.3, 4
 
 # Told how far which of the starts has come (the refit is the last one), from 0 to 1, with what.
 Told = Callable[[int, float, str], None]
@@ -70,14 +75,21 @@ def solve_starts(
     yield from map_in_threads(run, enumerate(seeds), settings.n_jobs)
 
 
+def noise_of(objective: Objective) -> float:
+    """Return the noise of a start that belongs to the penalty."""
+    times = objective.l1 / law(objective.n_objects, objective.total)
+    # The power of a huge penalty would overflow.
+    return min(NOISE * min(max(times, 1.0), 2.0) ** POWER, MOST_NOISE)
+
+
 def solve_start(
     objective: Objective, n_components: int, seed: int, settings: Settings, report: Report
 ) -> Solution:
-    """Solve from a level start, from a higher one if the penalty takes all dimensions to zero."""
-    for times in LEVELS:
-        X = level_start(objective.n_objects, n_components, objective.l1, seed, times)
+    """Solve from a level start, from one with the most noise if all dimensions go to zero."""
+    for noise in sorted({noise_of(objective), MOST_NOISE}):
+        X = level_start(objective.n_objects, n_components, objective.l1, seed, noise)
         found = solve_concepts(objective, X, settings.max_iter, settings.tol, report)
-        if found.X.shape[1]:
+        if large(found.X).any():
             break
     return found
 

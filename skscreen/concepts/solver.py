@@ -45,14 +45,14 @@ class Solution:
 
 
 def level_start(
-    n_objects: int, n_components: int, l1: float, seed: int, times: float = 1.0
+    n_objects: int, n_components: int, l1: float, seed: int, noise: float
 ) -> np.ndarray:
-    """Return the start of SPoSE: all entries alike, but for a tenth of noise."""
-    # Of a high level, `times` the usual one, fewer dimensions, lest similarities be too large.
-    level = min(times * max(LEVEL, LEVEL_OF_PENALTY * l1), np.sqrt(MOST_SIMILAR))
+    """Return the start of SPoSE: all entries alike, but for noise, a share of the level."""
+    # Of a high level fewer dimensions, lest similarities be too large.
+    level = min(max(LEVEL, LEVEL_OF_PENALTY * l1), np.sqrt(MOST_SIMILAR))
     n_components = min(n_components, max(int(MOST_SIMILAR / level**2), FEWEST))
     level = min(level, np.sqrt(MOST_SIMILAR / n_components))
-    drawn = np.random.default_rng(seed).normal(1.0, 0.1, size=(n_objects, n_components))
+    drawn = np.random.default_rng(seed).normal(1.0, noise, size=(n_objects, n_components))
     return level * np.maximum(drawn, 0.0)
 
 

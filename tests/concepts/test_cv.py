@@ -4,9 +4,12 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, ShuffleSplit
 
 from skscreen import ConceptEmbedding, ConceptEmbeddingCV
+from skscreen.concepts.problem.law import law
+from skscreen.concepts.problem.objective import Objective
+from skscreen.concepts.reading import read
 from skscreen.concepts.tools.held_out import error_over_folds, error_over_trials
 from skscreen.metrics import match_dimensions
-from tests.concept_cases import answer, draw_trials
+from tests.concept_cases import answer, answers_of, draw_trials, odd_last, true_dimensions
 
 rng = np.random.default_rng(0)
 N, D = 30, 3
@@ -126,3 +129,22 @@ def test_folds_without_weight_to_learn_from_are_refused():
     model = clone(SEARCH).set_params(cv=LeaveOneGroupOut())
     with pytest.raises(ValueError, match=r"^cv must"):
         model.fit(TRIALS, ODD, weights, groups=np.minimum(PEOPLE, 1))
+
+
+def test_great_penalties_take_no_dimension_of_the_truth():
+    draws = np.random.default_rng(0)
+    truth = true_dimensions(300, 5, draws, share=0.35)
+    trials = draw_trials(300, 20_000, draws)
+    answers = answers_of(odd_last(trials, answer(truth, trials, draws)), 300)
+    penalties = law(300, len(trials)) * np.array([1.3, 1.6, 1.8, 2.0])
+    fits = [ConceptEmbedding(30, l1=l1, n_init=1, random_state=0).fit(answers) for l1 in penalties]
+    for fit in fits:
+        assert (match_dimensions(truth, fit.embedding_).correlations > 0.9).all()
+        # What fits with other penalties are worth with this one is no better.
+        objective = Objective(read(answers, None, None).trials, fit.l1_, fit.l2_)
+        others = [objective.evaluate(other.embedding_)[0] for other in fits]
+        assert fit.objective_ <= min(others) * (1.0 + 1e-3)
+    assert [fit.embedding_.shape[1] for fit in fits[1:]] == [5, 5, 5]
+    search = ConceptEmbeddingCV(30, l1s=penalties[1:], cv=2, n_init=2, random_state=0).fit(answers)
+    assert (search.n_dimensions_ == 5).all() and search.embedding_.shape == (300, 5)
+    assert (np.diff(search.test_log_likelihoods_.mean(axis=1)) < 0.0).all()
