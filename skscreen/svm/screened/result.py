@@ -136,7 +136,7 @@ class SampleScreening:
         Relative duality gap of the reference in the problem for C, of more than two classes the
         largest: how far the objective is from the optimum at most, over the objective. So it
         certifies a solution for C, whichever solver it is from. Dual variables that are above their
-        bounds for C are scaled down first.
+        bounds for C are scaled down first, and with a free intercept balanced to a sum of 0.
     kept_ : ndarray
         Indices of the samples that are not proved to be 0 in every problem. Any solver of the same
         problem finds on these alone what it finds on all; gamma "scale" and class weights
