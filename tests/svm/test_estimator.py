@@ -457,6 +457,8 @@ def test_a_tolerance_may_be_anything_positive():
                 X, y
             )
         assert np.isfinite(model.objective_).all()
+    model = ScreenedLinearSVC(C=1e10, tol=1e300).fit(X, y)
+    assert model.objective_ > 1e9 and model.dual_gap_ <= model.tol
 
 
 @pytest.mark.parametrize("far", [1e5, 1e8])

@@ -44,7 +44,7 @@ def solve_narrow(
     columns[:n_features], columns[n_features:] = X.T, bias
     problem = losses, signs, C, tol
     w, betas, found = _solved(columns, *problem)
-    if not (found[:, 1] <= tol * found[:, 0]).all():
+    if not all(gap <= tol * primal for primal, gap, _ in found.tolist()):
         w, betas, found = _solved_about_mean(columns, bias, *problem)
     seconds = (perf_counter() - began) / len(signs)
     return [
