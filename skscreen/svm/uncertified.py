@@ -32,9 +32,13 @@ SHIFTED = (
 )
 
 
+# LIBSVM's own limit of steps, which that of scikit-learn lacks: with a huge C no step may gain.
+_STEPS = 10_000_000
+
+
 def libsvm_steps(max_iter: int | None) -> int:
     """Return a limit of steps as LIBSVM takes it, which counts in 32 bits."""
-    return -1 if max_iter is None else min(max_iter, 2**31 - 1)
+    return _STEPS if max_iter is None else min(max_iter, 2**31 - 1)
 
 
 def solve_pairs(
@@ -136,7 +140,7 @@ class UncertifiedSolver:
         n_iter = int(np.sum(model.n_iter_))
         return SampleSolution(
             beta, scores, None, Certificate(primal, np.nan, np.nan), n_iter,
-            converged=limit < 0 or n_iter < limit, seconds=time.perf_counter() - began, b=b, C=C,
+            converged=n_iter < limit, seconds=time.perf_counter() - began, b=b, C=C,
         )  # fmt: skip
 
 

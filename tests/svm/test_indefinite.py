@@ -222,6 +222,14 @@ def test_limits_of_steps_beyond_64_bits_are_none(kind, kernel):
     assert_array_equal(limited.predict(X), free.predict(X))
 
 
+@pytest.mark.slow
+def test_steps_end_where_none_gains():
+    rows = np.random.default_rng(0).normal(size=(24, 3))
+    with pytest.warns(UserWarning, match="positive semi-definite"):
+        model = ScreenedSVC(C=1e14, kernel="sigmoid").fit(rows, np.arange(24) % 2)
+    assert model.n_iter_ == 10_000_000 and np.isfinite(model.decision_function(rows)).all()
+
+
 def test_a_path_of_which_some_pairs_have_a_certificate():
     K = IRIS_X @ IRIS_X.T
     last = IRIS_Y == 2

@@ -357,7 +357,7 @@ def by_libsvm(
     n_iter = int(np.sum(model.n_iter_))
     return NuSolution(
         beta, K @ beta, None, Certificate(np.nan, np.nan, np.nan), n_iter,
-        converged=limit < 0 or n_iter < limit, seconds=time.perf_counter() - began,
+        converged=n_iter < limit, seconds=time.perf_counter() - began,
         b=float(model.intercept_[0]), nu=options["nu"],
     )  # fmt: skip
 
