@@ -42,6 +42,8 @@ def ball_radius(
     return float(gap_radius(slackness, distance, lam, shift))
 
 
+# What overflows to no number decides nothing.
+@np.errstate(over="ignore", invalid="ignore")
 def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
     """Ball round (theta + u)/2 from any dual variables; the tightest for its cost."""
     # Costs one split of S and one pass of pair distances (for u).

@@ -80,10 +80,12 @@ class Descent:
         return evaluation
 
     def _try(self, evaluation: Evaluation, Z: np.ndarray) -> Evaluation | None:
-        """Step to the projection of Z, if the objective is no higher there."""
+        """Step to the projection of Z, if it is finite and the objective is no higher there."""
         objective, lam = evaluation.objective, self.progress.lam
-        trial = objective.evaluate(objective.domain.project(Z))
         self.progress.n_iter += 1
+        if not np.isfinite(Z).all():
+            return None
+        trial = objective.evaluate(objective.domain.project(Z))
         self.progress.work += objective.geometry.evaluation_work
         value = evaluation.smoothed_primal(lam)
         # <B, theta> may be a small difference of large numbers.

@@ -12,11 +12,17 @@ import pandas as pd
 from hypothesis import strategies as st
 from scipy import sparse
 
+
+def always_one(*args: object) -> float:
+    """Return 1, as a function that pickles."""
+    return 1.0
+
+
 # What a parameter may be given by mistake.
 JUNK = (
     None, "nope", "", b"x", True, -1, 0, 1, 2, 0.5, 2.5, np.nan, np.inf, -np.inf, 1e-320, 1e308,
     10**30, 1j, [], (), (1,), {}, {"a": 1}, object(), np.float32(3), np.int64(2),
-    np.array([1.0, 2.0]), np.array(0.5), np.str_("auto"), int, lambda *args: 1.0, pd.NA,
+    np.array([1.0, 2.0]), np.array(0.5), np.str_("auto"), int, always_one, pd.NA,
 )  # fmt: skip
 SCALES = (1.0, 1.0, 1.0, 1e-3, 1e3, 1e-8, 1e8, 1e-30, 1e30, 1e-160, 1e160, 1e-300, 1e300)
 # Up to here a valid input must be solved; beyond, a refusal is an answer too.

@@ -6,11 +6,14 @@ A bound takes `(evaluation, lam, reference_lam)`: the target lambda, and that of
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.objective import SLACK, Evaluation, inner, norm
 from skscreen.metric_learning.screening.ball import Ball, ball_radius, gap_ball
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def gradient_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
     """GB (Theorem J1): centre (theta + S / lambda)/2, radius |lambda theta - S| / (2 lambda)."""
     # For dual variables that are no subgradient r^2 grows by sum FY / lambda. The linear rule takes
@@ -23,6 +26,7 @@ def gradient_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> B
     return Ball(((0.5, evaluation.margins), *ends), radius, centre)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def projected_gradient_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
     """PGB (Theorem J2): centre [Q]_K for the centre Q of GB, r^2 = r_GB^2 - |[-Q]_K|^2."""
     Q = 0.5 * (evaluation.point.value + evaluation.adjoint / lam)
@@ -45,6 +49,7 @@ def duality_gap_ball(evaluation: Evaluation, lam: float, reference_lam: float) -
     return Ball(((1.0, evaluation.margins),), radius, centre, normal)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def constrained_duality_gap_ball(evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
     """CDGB (Theorem J14): centre u, r^2 = (P(u) - D(alpha)) / lambda, for any dual variables."""
     # The theorem needs a centre in the cone. That of any other dual variable Gamma than the best
