@@ -60,6 +60,8 @@ def _interior_point(evaluation: Evaluation, progress: Progress) -> Evaluation:
     # A start that is far too small makes no progress; one ten times too large costs three steps.
     size = max(norm(evaluation.point.value), norm(evaluation.adjoint_split[0].value) / lam)
     scale = size / np.sqrt(objective.geometry.n_features)
+    if not np.isfinite(scale):
+        return evaluation
     n_before = progress.n_iter
     left = progress.settings.max_iter - n_before
     for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target, left):
