@@ -40,6 +40,11 @@ def _is_followed(estimator: BaseEstimator) -> bool:
     return hasattr(estimator, "_callback_fit_ctx")
 
 
+def shows_tasks(estimator: BaseEstimator) -> bool:
+    """Whether a bar or callbacks want to know of each task of a fit."""
+    return estimator.verbose > 0 or hasattr(estimator, "_skl_callbacks")
+
+
 class Tasks:
     """Tells the user's bar, `bar`, and callbacks about the tasks of a fit, `n_tasks` if known."""
 

@@ -126,12 +126,6 @@ def solve_one(
             solutions.append(solution)
             # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution)
-    certificate = solutions[-1].certificate
-    if not np.isfinite([certificate.primal, certificate.dual]).all():
-        raise ValueError(
-            f"lam must be larger, or X be rescaled: at lam={problem.in_data(lam):g} the objective "
-            "overflows."
-        )
     warn_unless_converged(solutions[-1:], settings.tol, settings.max_iter, ADVICE)
     return solutions
 

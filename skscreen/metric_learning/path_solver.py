@@ -60,6 +60,12 @@ class PathSolver:
             solution, evaluation = minimise(
                 objective, start, settings, warm=warm, reduced=reduced, memory=self._memory
             )
+        certificate = solution.certificate
+        if not np.isfinite([certificate.primal, certificate.dual]).all():
+            raise ValueError(
+                f"lam={self.problem.in_data(lam):g} is so small that the objective overflows: "
+                "raise it, or rescale X."
+            )
         proximal = evaluation.objective.proximal
         if proximal is not None:
             proximal = replace(proximal, last_gap=math.inf)

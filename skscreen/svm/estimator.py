@@ -18,7 +18,12 @@ from skscreen.core.certificate import steps_table
 from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import QuickParameters, fit_context
 from skscreen.core.threads import at_most, blas_threads_for
-from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import (
+    CallbackSupportMixin,
+    Tasks,
+    shows_tasks,
+    with_callbacks,
+)
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.progress import say
 from skscreen.fitting.store import check_store
@@ -283,8 +288,7 @@ def learn(
     blas_threads = blas_threads_for(problem.width, n_threads)
     kind = "fit" if is_joint or isinstance(model, RegressorMixin) else "class"
     say(model.verbose, problem.road)
-    is_followed = model.verbose or hasattr(model, "_skl_callbacks")
-    if starts is None and (not is_followed or problem.road.solver == "LIBSVM"):
+    if starts is None and (not shows_tasks(model) or problem.road.solver == "LIBSVM"):
         # Nobody follows the problems one by one.
         with blas_threads, at_most(model.n_jobs):
             together = problem.solve_together(C, model.tol)

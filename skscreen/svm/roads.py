@@ -6,7 +6,7 @@ follows a road looks at nothing but the road. Methods are those of sections "ker
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -281,6 +281,12 @@ def is_few_at_nu(fit: Fit, facts: Facts) -> bool:
     return is_few and facts.width < math.inf
 
 
+def are_together_at_nu(sizes: Sequence[int]) -> bool:
+    """Whether one call solves the problems at a nu of all pairs of classes, each of few samples."""
+    # Nobody can end a call: of more samples it solves small pairs alone.
+    return sum(sizes) <= FEW_IN_PAIRS or sum(sorted(sizes)[-2:]) <= FEW_ROWS
+
+
 def _at_nu(fit: Fit, facts: Facts) -> Road:
     """Return the road of a problem at a nu."""
     if fit.one_class and fit.kernel == "linear":
@@ -294,12 +300,10 @@ def _at_nu(fit: Fit, facts: Facts) -> Road:
     in_single = in_tiles and facts.largest <= LARGEST_SINGLE
     in_system = fit.n_duals <= FEW_IN_SYSTEM
     return Road(
-        "levels" if in_single else "working sets",
-        "tiles" if in_tiles else "matrix",
-        double=not in_single,
-        polished=LAST_DIGITS_OF_FEW if in_system else LAST_DIGITS,
+        "levels" if in_single else "working sets", "tiles" if in_tiles else "matrix",
+        double=not in_single, polished=LAST_DIGITS_OF_FEW if in_system else LAST_DIGITS,
         otherwise="" if fit.is_definite else "LIBSVM" if fit.indefinite == "warn" else "refuse",
-    )
+    )  # fmt: skip
 
 
 def _by_pairs(fit: Fit, facts: Facts) -> Road | None:
@@ -415,12 +419,9 @@ def _by_kernel(fit: Fit, facts: Facts) -> Road:
     return Road(
         "levels" if grows else "interior point" if inside else "working sets",
         "tiles" if in_tiles else "matrix",
-        double=not in_single,
-        exact=exact,
-        screens=screens,
-        stores=fit.stored,
+        double=not in_single, exact=exact, screens=screens, stores=fit.stored,
         otherwise="" if fit.is_definite else _otherwise(fit),
-    )
+    )  # fmt: skip
 
 
 def _otherwise(fit: Fit) -> Otherwise:

@@ -457,3 +457,9 @@ def test_a_solve_cut_short_by_rounding_errors_does_not_stall_the_next():
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = rtlm_path(data, labels, ratio=0.6, n_lams=8, stop=0.0, pull=2.0, n_neighbors=None)
     assert path.dual_gaps.max() <= 1e-5
+
+
+def test_a_lambda_at_which_the_objective_overflows_is_refused():
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.raises(ValueError, match=r"^lam\b.*\boverflows\b"):
+        rtlm_path(rows, np.arange(40) % 2, lams=[1e-300, 1e-305], loss="squared_hinge")

@@ -268,6 +268,8 @@ class FewSolver {
       const double to = std::max(SHARE * enough, begins ? DIGITS : 0.0);
       steps += descend(to, std::min(limits.steps - steps, (100 + n) << std::min(turn, 3)));
     }
+    // The gap is none below 0: what is there are rounding errors, and the gap may be as large.
+    found.gap = std::abs(found.gap);
     return {found, steps};
   }
 

@@ -22,6 +22,7 @@ class Metric:
     value: np.ndarray  # (d, d) symmetric, or (d,) for the orthant
     factor: np.ndarray  # (d, r) with value = factor @ factor.T, or (d,) square roots
 
+    @np.errstate(over="ignore")
     def scaled(self, scale: float) -> "Metric":
         """Return the point times a non-negative number."""
         return Metric(scale * self.value, np.sqrt(scale) * self.factor)

@@ -45,6 +45,8 @@ class Descent:
         self.progress.stalled |= self.progress.n_iter == before
         return evaluation
 
+    # A step that overflows to no number is not taken.
+    @np.errstate(over="ignore", invalid="ignore")
     def step(self, evaluation: Evaluation) -> Evaluation | None:
         """Step, or move the proximal centre; None where the gap is closed or no step is left."""
         lam, proximal = self.progress.lam, evaluation.objective.proximal

@@ -39,7 +39,6 @@ from skscreen.svm.nu.solve import (
     NuSolution,
     NuSolver,
     ShownAtNu,
-    are_together,
     by_libsvm,
     check_total,
     solve_pairs,
@@ -47,6 +46,7 @@ from skscreen.svm.nu.solve import (
 )
 from skscreen.svm.pair_weights import set_weights
 from skscreen.svm.problem import TrainingSet, divided_as, taken, validated, with_kernel
+from skscreen.svm.roads import are_together_at_nu
 from skscreen.svm.solvers.kernel.few import FewValues
 from skscreen.svm.solvers.solution import PairSolutions
 from skscreen.svm.training_data import own_unless_made
@@ -315,7 +315,7 @@ class NuProblems:
         sizes = np.array([rows.size for rows in division.members])
         largest = tuple(np.sort(np.argsort(sizes)[-2:]).tolist())
         few = self._samples(division.pairs.index(largest)).few
-        if few is None or not are_together(sizes.tolist()):
+        if few is None or not are_together_at_nu(sizes.tolist()):
             return None
         check_bounds(1.0, labels.weights)
         totals = np.sort(np.bincount(labels.codes, labels.weights))

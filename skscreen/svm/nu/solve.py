@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,7 +30,7 @@ from skscreen.svm.certificate import certified
 from skscreen.svm.dual import Dual
 from skscreen.svm.nu.decided import Region, radius_at, region_of
 from skscreen.svm.nu.samples import NuSamples
-from skscreen.svm.roads import FEW_IN_PAIRS, FEW_ROWS, STEPS_TRIED
+from skscreen.svm.roads import STEPS_TRIED
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.solvers.kernel.engine import STEPS_A_SAMPLE
 from skscreen.svm.solvers.kernel.few import FewValues, first_part, solve_few
@@ -293,12 +292,6 @@ def _errors(found: SampleSolution) -> np.ndarray:
     return np.zeros(found.beta.size) if found.errors is None else found.errors
 
 
-def are_together(sizes: Sequence[int]) -> bool:
-    """Whether one call solves all pairs of classes of such sizes, each of them few samples."""
-    # Nobody can end a call: of more samples it solves small pairs alone.
-    return sum(sizes) <= FEW_IN_PAIRS or sum(sorted(sizes)[-2:]) <= FEW_ROWS
-
-
 def solve_pairs(
     values: FewValues, division: OneVsOne, nu: float, tol: float
 ) -> tuple[PairSolutions, np.ndarray, np.ndarray]:
@@ -310,8 +303,7 @@ def solve_pairs(
     limits = tol, first_part(sum(sorted(sizes)[-2:]), False), STEPS_TRIED
     loops.solve_pairs_of_few(values.taken(order), ends, caps, True, nu, limits, dual, found)
     above, gaps, primals, steps, below = found.T
-    # Below zero it is rounding errors, which may be of that size on the other side as well.
-    gaps, rho = np.abs(gaps), 0.5 * (below - above)
+    rho = 0.5 * (below - above)
     solved = (gaps <= min(tol, 1e100) * primals) & (rho >= LEAST_RHO)
     C = np.divide(1.0, rho, out=np.ones(rho.size), where=solved)
     signed, n_iters = np.empty(dual.shape), steps.astype(np.int64)

@@ -12,7 +12,7 @@ from skscreen.core.certificate import HISTORY
 from skscreen.core.checks import MatrixLike
 from skscreen.core.sklearn_private import StrOptions, fit_context
 from skscreen.core.threads import at_most
-from skscreen.fitting.callbacks import Tasks, with_callbacks
+from skscreen.fitting.callbacks import Tasks, shows_tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget
 from skscreen.fitting.progress import say
 from skscreen.svm.estimator import BaseSVC, set_learned
@@ -192,7 +192,7 @@ class ScreenedNuSVC(BaseSVC):
             # Of many pairs it takes a while.
             say(self.verbose, problems.road)
         together = None
-        if not self.verbose and not hasattr(self, "_skl_callbacks"):
+        if not shows_tasks(self):
             # Nobody follows the problems one by one.
             with at_most(self.n_jobs):
                 together = problems.solve_together(float(self.nu), float(self.tol))

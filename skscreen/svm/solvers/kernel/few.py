@@ -190,8 +190,6 @@ def solve_few(
     twice = beta.size > samples.size
     *found, steps = loops.solve_few(values, samples, dual, twice, limits, beta, f, errors)
     first, second, gap, primal = found
-    # Below zero it is rounding errors, which may be of that size on the other side as well.
-    gap = abs(gap)
     if values.largest != 1.0:
         first -= values.missing * fsum(beta)
     return FewFound((first, second), gap, primal, steps, f, errors)
