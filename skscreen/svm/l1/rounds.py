@@ -39,8 +39,8 @@ class Sets:
 
     def leads_nowhere(self, pace: Pace) -> bool:
         """Whether further rounds are of no use."""
-        # Nor are sixty without half of the gap.
-        return pace.failures > 5 or pace.slow > 60
+        # Nor are twenty without half of the gap.
+        return pace.failures > 5 or pace.slow > 20
 
     def other(self, point: L1Point, pace: Pace) -> sparse.csc_array | None:
         """Return the columns for rounds of the other kind, if sets become too large."""

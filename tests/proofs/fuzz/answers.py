@@ -128,7 +128,7 @@ def fuzz_reading(inputs: Inputs) -> None:
     if done.error is not None:
         return
     answers = done.result
-    expect(len(answers) + len(answers.left_out) == n, "every row is an answer or left out")
+    expect(len(answers) + len(answers.left_out) == len(X), "every row is an answer or left out")
     expect(np.all(answers.rows >= 0) and answers.rows.max() < len(answers.objects), "places")
     expect(repr(answers).count("\n") == 2, "three lines")
     both = call(concat_answers, [answers, answers[::-1]], must_work=True).result
