@@ -15,7 +15,8 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
     tol = max(tol, 8.0 * EPS * float(np.abs(b).max()))
     support, settled, refinements = x > 0.0, True, 0
     for _ in range(20 * x.size):
-        r = b - G @ x
+        # G x by the few rows of the support: x is zero elsewhere, and G is symmetric.
+        r = b - x[support] @ G[support]
         top = int(np.argmax(r))
         if r[top] - r @ x <= tol:
             break
