@@ -156,6 +156,14 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
     assert max(free[1:]) > 1.0 / (m * epsilon)
 
 
+def test_a_large_epsilon_is_a_small_step_at_any_scale():
+    """epsilon |dx|^2 was beyond the largest float where |dx| is some 10^5."""
+    settings, X = Settings(sbb_epsilon=1e300, max_iter=9, tol=0.0), 1e6 * start()
+    with np.errstate(all="raise"):
+        found = list(svrg.svrg_sbb(problem(LOSSES["soe"]), X, settings, np.random.default_rng(0)))
+    assert found[-1].step == pytest.approx(1e-300 / len(ROWS))
+
+
 def test_an_epoch_has_as_many_steps_as_the_update_frequency_says():
     """eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b) with m steps on b answers."""
     own, epsilon = problem(LOSSES["ste"]), 0.1

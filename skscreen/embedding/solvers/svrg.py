@@ -63,9 +63,9 @@ def svrg_sbb(
         X[:], value, age = trial, new, age + 1
         gradient, trial_gradient = trial_gradient, gradient
         if barzilai_borwein and squares > 0.0:
-            below = abs(moved @ turned) + epsilon * squares
+            curvature = abs(moved @ turned) / squares + epsilon
             # Zero only without epsilon, where the gradient does not change: keep the step.
-            step = squares / below / used_answers if below > 0.0 else step
+            step = 1.0 / curvature / used_answers if curvature > 0.0 else step
         if value < best_value:
             best[:], best_value = X, value
         yield Progress(passes, best_value, used, best, done)
