@@ -58,3 +58,25 @@ def test_the_optimum_is_that_of_an_interior_point_method(loss, weights):
     products = X.T @ X
     assert products[0, 0] >= products[1, 1]
     assert_allclose(products[0, 1], 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("weights", [None, 10.0**10 * WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("step", [None, 1e40])
+@pytest.mark.parametrize("reg", [0.0, 1e12, 1e300])
+def test_slopes_without_a_bound_are_no_overflow(weights, step, reg):
+    """Where objects meet, CKL's slope is 1 / mu, and a step along it was beyond any float."""
+    problem = EmbeddingProblem(ROWS, weights, N, EmbeddingLoss("ckl", 1e-300), reg)
+    X = random_start(N, 2, np.random.default_rng(0))
+    before = problem.evaluate(X - X.mean(axis=0))[0]
+    with np.errstate(all="raise", under="ignore"):
+        *_, last = gram_descent(problem, X, Settings(tol=0.0, max_iter=30, step=step))
+    assert np.all(np.isfinite(X))
+    assert last.value <= (1.0 + 1e-12) * before
+
+
+def test_a_start_of_infinite_slope_names_init():
+    problem = EmbeddingProblem(ROWS, 10.0**10 * WEIGHTS, N, EmbeddingLoss("ckl", 1e-300), REG)
+    start = np.zeros((N, 2))
+    start[0] = 1.0
+    with pytest.raises(ValueError, match="init"):
+        next(gram_descent(problem, start, Settings()))

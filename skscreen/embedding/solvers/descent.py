@@ -17,6 +17,9 @@ from skscreen._compiled import embedding
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
+# Farther than any solution is from a start, and near enough for squares to be finite.
+_FARTHEST = 1e150
+
 
 def steps_for(problem: EmbeddingProblem, per_object: float) -> int:
     """Return the number of answers in which each object is so often."""
@@ -90,7 +93,7 @@ def gram_descent(
         gradient /= terms.total
         # The projection leaves it in the space of centred matrices, where I and centring agree.
         gradient[np.diag_indices(n)] += ridge
-        return value + ridge * np.trace(G), gradient
+        return value + ridge * float(np.trace(G)), gradient
 
     def move(factor: np.ndarray, step: np.ndarray) -> np.ndarray:
         # Factor of the nearest positive semidefinite matrix, largest eigenvalue first.
@@ -115,10 +118,19 @@ def _falling(
     # It ends with a step that is next to nothing, for any number of objects.
     shortest = 1e-12 * len(at)
     value, gradient = evaluate(at)
+    if not np.all(np.isfinite(gradient)):
+        raise ValueError(
+            "The gradient at the start is not finite: objects of init that coincide need a larger "
+            "mu or smaller sample_weight."
+        )
     for epoch in range(settings.max_iter or 1000):
+        longest = float(np.abs(gradient).max())
+        if step * longest > _FARTHEST:
+            step = _FARTHEST / longest
         trial, used = move(at, step * gradient), step
         new, new_gradient = evaluate(trial)
-        if new <= value:
+        # The slope of CKL has no bound but 1 / mu where objects meet.
+        if new <= value and np.all(np.isfinite(new_gradient)):
             done = value - new <= settings.tol * abs(value)
             at, value, gradient = trial, new, new_gradient
             step *= grow
