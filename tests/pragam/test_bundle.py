@@ -146,6 +146,18 @@ def test_planes_without_a_share_cost_no_row():
     assert_allclose(x, [0.25, 0.75, 0.0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("free", [True, False])
+def test_planes_whose_lengths_differ_by_decades(free, seed):
+    """A ridge in units of the longest plane held the others: thousands of iterations, not ten."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(22, 3))
+    signs = np.where(X[:, 0] + 0.5 * rng.normal(size=22) > 0.0, 1.0, -1.0)
+    X *= 10.0 ** rng.uniform(-9.0, 9.0, size=(22, 1))
+    risk = HingeRisk(LinearSamples(X, signs), np.ones(22), 1.0 / 22, free)
+    assert follow(bmrm(risk), 1e-4, 50).converged
+
+
 @pytest.mark.parametrize("tol", [1e-4, 1e-10])
 def test_more_planes_than_features(tol):
     """Newton's matrix is singular then; its rounding errors ended four of ten fits too early."""
