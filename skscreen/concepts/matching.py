@@ -31,8 +31,8 @@ def match(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def mean_correlation(r: np.ndarray) -> np.ndarray:
     """Return the mean over the first axis by Fisher's z; pairs that were not found count as 0."""
-    # An r of 1 has no z.
-    z = np.arctanh(np.clip(np.nan_to_num(r), -1.0, 1.0 - 1e-9))
+    # An r of 1 or -1 has no z.
+    z = np.arctanh(np.clip(np.nan_to_num(r), -1.0 + 1e-9, 1.0 - 1e-9))
     return np.tanh(z.mean(axis=0))
 
 

@@ -63,3 +63,9 @@ def test_correlations_are_averaged_by_fisher():
     found = mean_correlation(r)
     assert found[0] == pytest.approx(np.tanh((np.arctanh(0.5) + np.arctanh(0.7)) / 2.0))
     assert found[1] == pytest.approx(1.0) and found[2] == 0.0
+
+
+def test_correlations_of_one_and_minus_one_have_a_mean():
+    with np.errstate(all="raise"):
+        found = mean_correlation(np.array([[1.0, -1.0, -1.0], [1.0, -1.0, 1.0]]))
+    np.testing.assert_allclose(found, [1.0, -1.0, 0.0], atol=1e-8)

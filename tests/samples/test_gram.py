@@ -176,6 +176,20 @@ def test_errors_of_values_are_bounded(kernel, outlier):
     np.testing.assert_allclose(twice, np.tile(gram.sum_errors(np.abs(c)), 2))
 
 
+@pytest.mark.parametrize("cache_size", [200, 1e-9])
+@pytest.mark.parametrize("degree", [2, 3])
+def test_errors_of_a_diagonal_with_zeros_are_infinite_at_most(degree, cache_size):
+    """Zero times infinity was NaN, with a RuntimeWarning."""
+    X = np.random.default_rng(0).normal(size=(9, 3)) * 10.0 ** np.arange(-9.0, 9.0, 2.0)[:, None]
+    X[4] /= np.linalg.norm(X[4])
+    kernel = Kernel("poly", gamma=1.0, degree=degree, coef0=-1e10)
+    gram = Gram(X, kernel, cache_size=cache_size)
+    c, everyone = np.full(9, 1e3), np.arange(9)
+    with np.errstate(all="raise"):
+        assert np.all(gram.sum_errors(c) >= 0.0)
+        assert np.all(gram.dot(everyone, c, everyone)[1] >= 0.0)
+
+
 def test_small_values_have_small_errors():
     X = np.random.default_rng(0).normal(size=(200, 20)) * 10.0
     gram = Gram(X, Kernel("rbf", gamma=1.0))

@@ -37,7 +37,7 @@ from skscreen.samples.kernels.distances import (
     write_symmetric,
 )
 from skscreen.samples.kernels.kernel import Kernel
-from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
+from skscreen.samples.kernels.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows, spread_error
 from skscreen.samples.kernels.poly_blocks import PolyBlocks, PolyRows
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
@@ -265,7 +265,8 @@ class Gram:
             return products
         # A negative `coef0` cancels digits, and a sigmoid has values smaller than its argument.
         size = _arguments(kernel, self.X)
-        return products * float(np.max(size / np.maximum(self.diagonal, 1e-300)))
+        with np.errstate(over="ignore"):
+            return products * float(np.max(size / np.maximum(self.diagonal, 1e-300)))
 
     @property
     def exponent_error(self) -> float:
@@ -281,7 +282,7 @@ class Gram:
         """Bound what errors of kernel values do to sums_j c_j K_ij, |c_j| = sizes_j, of all i."""
         roots = self._roots
         if self.kernel.name != "rbf" or self._is_far:
-            return self.computed_error * float(sizes @ roots) * roots
+            return spread_error(self.computed_error * float(sizes @ roots), roots)
         # Exponents have the errors of |x_i|^2 and |x_j|^2: a long row is wrong for itself alone.
         digits, own = self._exponent_errors()
         total = float(sizes.sum())

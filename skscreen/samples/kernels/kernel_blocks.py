@@ -391,12 +391,18 @@ class ComputedBlocks:
                 out[columns] += c[rows] @ self._compute(I[rows], J[columns])
         terms = min(I.size, _TILE) + I.size / _TILE + 1.0
         relative = self._relative + UNIT * terms
-        return out, relative * SECOND_ORDER * float(np.abs(c) @ roots[I]) * roots[J]
+        return out, spread_error(relative * SECOND_ORDER * float(np.abs(c) @ roots[I]), roots[J])
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`."""
         for rows in _tiles(0, I.size, _TILE):
             out[rows, : J.size] = self._compute(I[rows], J)
+
+
+def spread_error(error: float, roots: np.ndarray) -> np.ndarray:
+    """Return error * roots (n,), infinite where that is 0 times infinity: nothing is known."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.nan_to_num(error * roots, nan=np.inf, posinf=np.inf)
 
 
 def _tiles(first: int, last: int, size: int) -> Iterator[slice]:

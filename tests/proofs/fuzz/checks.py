@@ -144,7 +144,8 @@ def expect_finite(model) -> None:
 
 def expect_certified(gap: float, tol: float, unconverged: bool) -> None:
     """Expect a duality gap that meets its tolerance, or a warning."""
-    expect(np.isfinite(gap) and gap >= 0.0, f"gap {gap}")
+    # Of values near 1e-310 a warning may say that the relative gap is infinite.
+    expect(gap >= 0.0 and (np.isfinite(gap) or unconverged), f"gap {gap}")
     expect(gap <= tol or unconverged, f"gap {gap:.3g} > tol={tol:g} without a warning")
 
 
