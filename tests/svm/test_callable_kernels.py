@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from skscreen import (
+    ScreenedOneClassSVM,
     ScreenedSVC,
     ScreenedSVCCV,
     ScreenedSVR,
@@ -260,3 +261,29 @@ def test_lists_that_hold_more_than_numbers_stay_lists(kind):
     model = kind(kernel=kernel).fit(rows, [0, 1, 0, 1])
     assert_array_equal(model.predict(rows), [0, 1, 0, 1])
     assert set(seen) == {list}
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["text", b"text", dict.fromkeys("abcd"), set("abcd")],
+    ids=["str", "bytes", "dict", "set"],
+)
+@pytest.mark.parametrize("model", [ScreenedSVC(), ScreenedSVR(), ScreenedOneClassSVM()], ids=str)
+def test_what_has_a_length_is_not_samples_yet(model, given):
+    """The kernel was called with it: an AttributeError of the user's own function."""
+    own = clone(model).set_params(kernel=lambda A, B: np.ones((len(A), len(B))))
+    arguments = (given,) if isinstance(model, ScreenedOneClassSVM) else (given, [0, 1, 0, 1])
+    with pytest.raises(TypeError, match=r"^X must"):
+        own.fit(*arguments)
+    right = [["a"], ["b"], ["c"], ["d"]]
+    own.fit(right, *arguments[1:])
+    with pytest.raises(TypeError, match=r"^X must"):
+        own.predict(given)
+
+
+def test_a_list_of_texts_is_a_list_of_samples():
+    texts = ["a", "bb", "ccc", "dddd"]
+    model = ScreenedOneClassSVM(
+        kernel=lambda A, B: np.outer([len(a) for a in A], [len(b) for b in B])
+    )
+    assert model.fit(texts).predict(texts[:3]).shape == (3,)

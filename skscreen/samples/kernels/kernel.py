@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -301,6 +301,9 @@ def n_samples(X: MatrixLike) -> int:
 
 def as_given(X: MatrixLike) -> Any:
     """Return samples as a kernel function gets them: as they are, but equal lists as an array."""
+    if isinstance(X, str | bytes | Mapping | Set):
+        # These have a length, but are no samples in an order.
+        raise TypeError(f"X must be an array or a list of samples, got {type(X).__name__}.")
     if not isinstance(X, list | tuple) or not all(isinstance(x, list | tuple) for x in X):
         return X
     try:
