@@ -1,5 +1,6 @@
 """Cases of tests of which `make test` runs some and `make proofs` the others."""
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import combinations, product
 from typing import Any
@@ -37,15 +38,17 @@ def some(values: Iterable[Any], *places: int) -> list[Any]:
     ]  # fmt: skip
 
 
-def keep_few(items: Iterable[Any]) -> None:
-    """Leave cases of functions with the mark `few(n)` to proofs, but n in which most is met."""
-    cases: dict[tuple[str, str], list[Any]] = {}
+def keep_few(items: Iterable[Any], most: int | None = None) -> None:
+    """Leave cases to proofs, but those n of a function with `few(n)`, or `most`, that meet most."""
+    cases: dict[tuple[Any, ...], list[Any]] = {}
     for item in items:
-        if item.get_closest_marker("few") and not item.get_closest_marker("proof"):
-            cases.setdefault((item.parent.nodeid, item.originalname), []).append(item)
-    for of_one in cases.values():
+        few = item.get_closest_marker("few")
+        if hasattr(item, "callspec") and (few or most) and not item.get_closest_marker("proof"):
+            n = min(few.args[0] if few else math.inf, most or math.inf)
+            cases.setdefault((item.parent.nodeid, item.originalname, n), []).append(item)
+    for (*_, n), of_one in cases.items():
         left, met = list(of_one), set()
-        for _ in range(min(of_one[0].get_closest_marker("few").args[0], len(of_one))):
+        for _ in range(min(n, len(of_one))):
             values = [
                 {(name, id(value)) for name, value in item.callspec.params.items()} for item in left
             ]

@@ -53,11 +53,12 @@ def little_memory(monkeypatch):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    keep_few(items)
+def pytest_collection_modifyitems(config, items):
+    keep_few(items, config.getoption("--cases"))
 
 
 def pytest_addoption(parser):
+    parser.addoption("--cases", type=int, help="run so many cases of each function at most")
     parser.addoption(
         "--proof-minutes", type=float, default=2.0, help="of each search in tests/proofs"
     )

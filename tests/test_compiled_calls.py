@@ -340,11 +340,13 @@ def refused(function, arguments):
     return False
 
 
+@pytest.mark.slow
 def test_every_loop_is_called_here(calls):
     missing = set(all_bindings()) - {name for name, _ in calls}
     assert not missing
 
 
+@pytest.mark.slow
 def test_wrong_types_are_refused(calls):
     for (name, _), (function, arguments) in calls.items():
         for path, part in leaves(arguments):
@@ -361,6 +363,7 @@ OPTIONAL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_wrong_sizes_and_places_stay_inside(calls):
     refusing = set()
     for (name, _), (function, arguments) in calls.items():

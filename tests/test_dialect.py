@@ -144,6 +144,7 @@ def test_weights_are_called_sample_weight():
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", FITTED)
+@pytest.mark.slow
 def test_types_of_what_is_learned(name, fitted):
     model = fitted[name]
     if name in CERTIFIED | METRIC:

@@ -93,6 +93,7 @@ def test_lower_bound_example_meets_theory(capsys):
     assert "deviation from theory" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_certificate_example_bounds_the_error(capsys):
     result = run("certificate")
     assert np.all(result["errors"] <= result["gaps"] + 1e-11)

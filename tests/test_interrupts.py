@@ -209,6 +209,7 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["svc", "rtlm"])
+@pytest.mark.slow
 def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
     def solve():
         if name == "svc":

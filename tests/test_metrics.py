@@ -164,6 +164,7 @@ def test_retrieval_from_embeddings_does_not_depend_on_place_and_size():
     assert mean_average_precision([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], k="r") == 1.0
 
 
+@pytest.mark.slow
 def test_neighbours_in_groups_far_apart_and_equal_samples_are_in_order():
     rng = np.random.default_rng(0)
     centres = np.repeat(rng.normal(size=(50, 2)), 2, axis=0)

@@ -80,6 +80,7 @@ fractions = st.sampled_from([1.0, 0.3, 0.03, 0.003])
 
 @examples
 @given(data_sets(), gammas, st.booleans(), neighbours, fractions)
+@pytest.mark.slow
 def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal, k, fraction):
     X, y = data
     problem = build(X, triplets_from_labels(X, y, k), gamma, diagonal)
@@ -216,6 +217,7 @@ def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset
 
 @examples
 @given(data_sets(wild=True), gammas, st.booleans())
+@pytest.mark.slow
 def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal):
     X, y = data
     triplets = brute_force_triplets(X, y, 2)

@@ -181,6 +181,7 @@ def test_all_consumers_take_answers():
         triplet_error(model.embedding_[1:], answers)
 
 
+@pytest.mark.slow
 def test_trials_stay_together_in_searches():
     answers = read_answers(ROWS, kind="mostcentral", chosen=0, groups=np.arange(600) % 4,
                            objects=range(15))  # fmt: skip

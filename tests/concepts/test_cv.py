@@ -54,6 +54,7 @@ def test_the_grid_is_around_the_law():
     np.testing.assert_allclose(model.l1s_, law * np.geomspace(0.7, 2.0, 3))
 
 
+@pytest.mark.slow
 def test_participants_are_held_out_together():
     model = clone(SEARCH).set_params(cv=LeaveOneGroupOut())
     model.fit(TRIALS, ODD, groups=PEOPLE)
@@ -131,6 +132,7 @@ def test_folds_without_weight_to_learn_from_are_refused():
         model.fit(TRIALS, ODD, weights, groups=np.minimum(PEOPLE, 1))
 
 
+@pytest.mark.slow
 def test_great_penalties_take_no_dimension_of_the_truth():
     draws = np.random.default_rng(0)
     truth = true_dimensions(300, 5, draws, share=0.35)

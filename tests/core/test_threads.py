@@ -117,6 +117,7 @@ def test_n_jobs_limits_the_threads_of_kernel_values(n_jobs, expected, monkeypatc
     assert 0 < fitted < len(seen) and set(seen) == {expected}
 
 
+@pytest.mark.slow
 def test_workers_share_the_processors():
     found = Parallel(2, backend="loky")(delayed(n_threads)() for _ in range(2))
     assert max(found) <= max(cpu_count() // 2, 1)

@@ -70,6 +70,7 @@ def test_the_certificate_by_definition(client):
 
 
 @pytest.mark.parametrize("class_weight", [{0: 2.0}, "balanced"])
+@pytest.mark.slow
 def test_weights_of_samples_and_classes(client, class_weight):
     weights = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
     here = ScreenedLinearSVC(0.1, class_weight=class_weight, tol=1e-12).fit(X, y, weights)
@@ -79,6 +80,7 @@ def test_weights_of_samples_and_classes(client, class_weight):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.slow
 def test_class_weights_of_many_classes(client, loss):
     """As in `LinearSVC`, the samples of other classes have their sample weights alone."""
     weights, options = np.linspace(0.5, 2.0, 75), {"loss": loss, "class_weight": {0: 3.0, 2: 0.5}}
@@ -88,6 +90,7 @@ def test_class_weights_of_many_classes(client, loss):
     assert_allclose(model.coef_, theirs.coef_, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_many_classes_and_predictions_by_blocks(client):
     here = ScreenedLinearSVC(tol=1e-12).fit(IRIS_X, IRIS_Y)
     rows = da.from_array(IRIS_X, chunks=((20, 55), (3, 1)))
@@ -153,6 +156,7 @@ def test_chunks_that_lie_in_memory_in_other_ways(client):
     assert DistributedLinearSVC(0.1).fit(ROWS[:, ::-1], y).objective_ == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_several_C_in_the_same_passes(client):
     path = distributed_svc_path(ROWS, y, [1.0, 0.01, 0.1], tol=1e-9)
     assert_array_equal(path.Cs, [0.01, 0.1, 1.0])
@@ -316,6 +320,7 @@ def test_bad_input(client, rows, labels, weights, error, message):
         DistributedLinearSVC().fit(rows, labels, sample_weight=weights)
 
 
+@pytest.mark.slow
 def test_what_has_no_score(client):
     model = DistributedLinearSVC(tol=1e-2).fit(ROWS, y)
     for labels, message in (

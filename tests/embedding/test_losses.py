@@ -74,6 +74,7 @@ def test_far_points_have_finite_values_and_the_right_signs(loss, a, c):
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(a=squared_distance, c=squared_distance, more=st.floats(0.0, 1e12))
+@pytest.mark.slow
 def test_nearer_pairs_that_should_be_near_cost_less(loss, a, c, more):
     # The sum of logarithms is rounded.
     slack = 1e-9 * (1.0 + loss_values(loss, a + more, c)[0])

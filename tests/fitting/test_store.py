@@ -243,6 +243,7 @@ def test_a_fit_that_takes_less_time_than_a_file_has_none(data, tmp_path):
     assert not list(tmp_path.rglob("*.npz"))
 
 
+@pytest.mark.slow
 def test_neighbours_in_lambda_save_steps(tmp_path):
     data, labels = load_wine(return_X_y=True)
     data = scale(data)
@@ -298,6 +299,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
                 np.testing.assert_array_equal(arrays["alpha"], np.full(2000, found))
 
 
+@pytest.mark.slow
 def test_pragam_starts_from_the_nearest_solution(tmp_path):
     for fit_intercept in (True, False):
         options = {"fit_intercept": fit_intercept, "tol": 1e-5}

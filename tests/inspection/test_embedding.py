@@ -157,6 +157,7 @@ def test_principal_axes_are_those_of_largest_spread():
     assert_allclose(np.linalg.norm(shown, axis=0), singular[:2])
 
 
+@pytest.mark.slow
 def test_what_is_known_by_name_may_be_in_any_order():
     model, order = fitted(), [3, 1, 5, 0, 4, 2]
     model.objects_ = np.array(NAMES)
@@ -437,6 +438,7 @@ def test_names_and_other_maps_are_those_of_the_objects():
     )
 
 
+@pytest.mark.slow
 def test_dollar_signs_of_names_that_are_no_formula_are_written():
     names = ["$x_1$", "$a^$", "$5", "US$ and A$"]
     display = EmbeddingDisplay(points=np.eye(4)[:, :2] + np.arange(4)[:, None], names=names).plot()

@@ -18,6 +18,7 @@ X, y = load_wine(return_X_y=True)
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.001, 0.01, 0.1, 1.0]
 
 
+@pytest.mark.slow
 def test_the_cell_chosen_is_marked_and_named():
     search = ScreenedSVCCV(CS, gammas=GAMMAS, cv=3, refit=False).fit(scale(X), y)
     display = SearchDisplay.from_estimator(search)

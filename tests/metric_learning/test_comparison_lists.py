@@ -436,6 +436,7 @@ def test_dissimilar_pairs_alone(kind):
 @pytest.mark.few(4)
 @kinds
 @pytest.mark.parametrize("size", [1e-20, 1e-6, 1e4, 1e20])
+@pytest.mark.slow
 def test_bounds_of_any_size(size, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

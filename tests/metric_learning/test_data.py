@@ -274,6 +274,7 @@ def test_two_integer_features_are_features():
     assert rtlm().fit(PAIRS.astype(float), np.where(np.arange(40) % 2, 1, -1)).n_features_in_ == 2
 
 
+@pytest.mark.slow
 def test_a_class_with_one_member_has_far_samples_only():
     labels = changed(y, 3, 9, int)
     with pytest.warns(UserWarning, match=r"^1 of 4 .*\by\b.*\b9\b"):
@@ -450,6 +451,7 @@ def test_few_samples_of_many_features_are_learned_in_their_span(kind, monkeypatc
     assert_allclose(model.get_mahalanobis_matrix(), M, atol=1e-3 * np.abs(M).max())
 
 
+@pytest.mark.slow
 def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     X, y = wide_data()
     search = ScreenedRTLMCV(lams=3, cv=3, n_neighbors=3).fit(X, y)

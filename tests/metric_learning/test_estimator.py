@@ -518,6 +518,7 @@ def test_a_lambda_far_below_rounding_ends_soon_if_steps_are_few():
     assert model.n_iter_ <= 10 * 30
 
 
+@pytest.mark.slow
 def test_a_gap_beyond_the_largest_number_is_infinite_on_the_way():
     data = 1e30 * np.random.default_rng(2).normal(size=(13, 1))
     quadruplets = [[9, 2, 10, 0], [4, 6, 12, 1], [5, 2, 1, 6], [5, 0, 7, 4], [2, 9, 12, 11]]

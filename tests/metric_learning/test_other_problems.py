@@ -57,6 +57,7 @@ def test_squared_hinge_has_the_objective_of_clarabel(lam, diagonal):
     loss=["smoothed_hinge", "hinge", "squared_hinge"],
     diagonal=[False, True],
 )
+@pytest.mark.slow
 def test_a_linear_term_has_the_objective_of_clarabel(term, loss, diagonal):
     triplets = brute_force_triplets(X, y, 3)
     A, d = item_matrices(X, triplets, diagonal), X.shape[1]

@@ -120,6 +120,7 @@ def test_path_of_separable_data_ends(loss):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
 def test_automatic_grid_is_finite():
     path = rtlm_path(
         [[0.0], [0.1], [9.0], [9.1]], [0, 0, 1, 1], n_neighbors=1, ratio=1e-3, stop=0, max_iter=1000
@@ -239,6 +240,7 @@ def test_screening_rates(path):
 
 
 @pytest.mark.few(3)
+@pytest.mark.slow
 def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
     if path.model.loss == "hinge":
         pytest.skip("its solves are never short")

@@ -156,6 +156,7 @@ def test_the_same_path_twice_is_bitwise_the_same():
 @pytest.mark.few(4)
 @pytest.mark.parametrize("power", [-20, 20])
 @cases
+@pytest.mark.slow
 def test_the_unit_of_the_data_does_not_matter(case, power):
     """Scaling by a power of two is exact, so not even rounding errors may differ."""
     X, _, triplets = case.data

@@ -425,6 +425,7 @@ def test_equal_vectors_in_a_tuple_are_two_samples(kind):
 @pytest.mark.few(3)
 @both
 @every
+@pytest.mark.slow
 def test_cross_validation_splits_tuples(kind, with_preprocessor):
     model, tuples, y = given(kind, with_preprocessor)
     assert cross_val_score(model, tuples, y, cv=2).min() > 0.7
@@ -522,6 +523,7 @@ def test_a_fit_asks_once_for_the_samples_of_its_tuples(kind):
         assert model.calibrate_threshold(rows, y).threshold_ == threshold
 
 
+@pytest.mark.slow
 def test_a_lambda_at_which_the_objective_overflows_is_refused():
     tuples = np.random.default_rng(0).integers(-9, 9, size=(26, 4, 6))
     with pytest.raises(ValueError, match=r"^lam\b"):

@@ -119,6 +119,7 @@ def test_start_is_the_best_feasible_multiple(name, free):
     st.integers(-5, 5),
     st.integers(0, 4),
 )
+@pytest.mark.slow
 def test_quantiles_by_sorting(items, share, low, width):
     values, weights = np.array(items, dtype=float).T.copy()
     level = share * weights.sum()

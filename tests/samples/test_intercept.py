@@ -48,6 +48,7 @@ def hinges(draw):
 
 @settings(deadline=None)
 @given(hinges())
+@pytest.mark.slow
 def test_best_intercepts_are_found(problem):
     margins, caps, y = problem
     found = best_intercepts(y * (1.0 - margins), caps, caps[y > 0.0].sum())
@@ -63,6 +64,7 @@ def test_kinks_without_weight_end_no_interval():
 
 @settings(deadline=None)
 @given(hinges(), st.integers(0, 2**32 - 1))
+@pytest.mark.slow
 def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     margins, caps, y = problem
     rng = np.random.default_rng(seed)
@@ -81,6 +83,7 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
 
 @settings(deadline=None)
 @given(hinges())
+@pytest.mark.slow
 def test_targets_are_balanced_subgradients(problem):
     margins, caps, y = problem
     bounds = np.minimum(y * caps, 0.0), np.maximum(y * caps, 0.0)

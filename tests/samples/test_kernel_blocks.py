@@ -46,6 +46,7 @@ KINDS = ["plain", "off centre", "outliers", "spread", "constant", "sparse", "zer
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_sums_are_as_exact_as_said(kind):
     X = samples(kind)
     rows = RBFRows(sparse.csr_array(X) if kind == "sparse" else X, 0.2)
@@ -167,6 +168,7 @@ def test_a_matrix_is_filled_later():
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])
+@pytest.mark.slow
 def test_scores_of_new_samples(kind):
     X, rng = samples(kind), np.random.default_rng(3)
     new, coef = samples(kind)[::-1] + 0.1, rng.normal(size=(700, 3))

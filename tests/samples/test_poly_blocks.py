@@ -32,6 +32,7 @@ def extended(A, B, degree, coef0):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["plain", "wide", "lengths", "sparse"])
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 1.0), (3, 0.0), (3, 1.0), (6, 0.5)])
+@pytest.mark.slow
 def test_sums_are_as_exact_as_said(kind, degree, coef0):
     X, rng = samples(kind), np.random.default_rng(1)
     rows = PolyRows(sparse.csr_array(X) if kind == "sparse" else X, 0.2, degree, coef0)
@@ -83,6 +84,7 @@ def test_other_powers_have_no_blocks():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.slow
 def test_scores_of_new_samples(make):
     X, rng = samples("plain"), np.random.default_rng(3)
     new, coef = X[::-1] + 0.1, rng.normal(size=(700, 3))

@@ -34,6 +34,7 @@ def theirs(score, *args, **options):
 @pytest.mark.few(3)
 @numbers
 @pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.slow
 def test_random_taggings_as_seqeval(scheme, n):
     rng, kind = np.random.default_rng(0), getattr(seqeval.scheme, scheme)
     for _ in range(n):
@@ -45,6 +46,7 @@ def test_random_taggings_as_seqeval(scheme, n):
 
 @numbers
 @pytest.mark.parametrize("prefixes", ["OBI", "OIES", "OBIES"])
+@pytest.mark.slow
 def test_random_taggings_as_conlleval(prefixes, n):
     rng = np.random.default_rng(1)
     for _ in range(n):
@@ -69,6 +71,7 @@ def test_averages_as_seqeval(scheme, average):
 
 
 @pytest.mark.parametrize("scheme", [None, "IOB2", "BILOU"])
+@pytest.mark.slow
 def test_reports_are_those_of_seqeval(scheme):
     rng = np.random.default_rng(2)
     strict = {"mode": "strict", "scheme": getattr(seqeval.scheme, scheme)} if scheme else {}

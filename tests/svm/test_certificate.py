@@ -89,6 +89,7 @@ def test_scores_within_their_errors_have_no_larger_gap(loss, free, size):
 
 
 @given(st.floats(-1e30, 1e30), st.floats(0.0, 1.0), st.floats(1.0, 1e60))
+@pytest.mark.slow
 def test_rounding_errors_of_slopes_are_part_of_the_gap(f, share, C):
     box = Dual(np.ones(1), np.zeros(1), np.full(1, C), False)
     beta = np.full(1, share * C)
@@ -212,6 +213,7 @@ def test_the_gap_knows_rounding_errors_of_sums_of_long_rows():
 
 
 @pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.slow
 def test_steps_that_overflow_are_not_taken(degree):
     """Of values near 1e18 that differ by 1e9 rounding errors are all that is left."""
     X, y = np.random.default_rng(0).normal(size=(8, 2)) + 1e9, np.array([0, 1, 1, 0, 1, 0, 0, 1])

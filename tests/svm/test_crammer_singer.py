@@ -66,6 +66,7 @@ def test_the_optimum_is_that_of_an_independent_solver(C, B):
 @pytest.mark.few(3)
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+@pytest.mark.slow
 def test_columns_of_very_unequal_size(C, as_given):
     """Wine as it is: one feature is a thousand times as large as others. Sweeps alone fail."""
     Z, own = load_wine(return_X_y=True)
@@ -219,6 +220,7 @@ def test_a_class_without_weight_is_never_predicted():
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 11), st.floats(1e-4, 1e3), st.floats(1e-6, 0.9))
+@pytest.mark.slow
 def test_the_certificate_by_definition(seed, K, C, tol):
     """Also far from the optimum, on ill-conditioned rows, some of them zero."""
     rng = np.random.default_rng(seed)

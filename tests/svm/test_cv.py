@@ -148,6 +148,7 @@ def test_gammas_that_cannot_be_are_refused(options, message):
         ScreenedSVCCV(3, **options).fit(*data("wine"))
 
 
+@pytest.mark.slow
 def test_attributes():
     X, y = data("cancer")
     model = ScreenedSVCCV(5, kernel="linear", intercept="penalised").fit(X, y)

@@ -363,6 +363,7 @@ def test_errors_of_labels_are_those_of_svc(labels):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.slow
 def test_samples_whose_variance_underflows_are_not_those_of_another_gamma(container):
     for size in (1e-155, 1e-160, 1e-170, 1e-300):
         for kernel in ("rbf", "poly", "sigmoid"):

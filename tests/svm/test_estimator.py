@@ -428,6 +428,7 @@ def test_a_step_whose_losses_overflow_is_not_the_solution():
     assert 0.0 < model.objective_ < sum(weights) and 0.0 < model.dual_gap_ < 1.0
 
 
+@pytest.mark.slow
 def test_rounding_errors_end_a_solve_soon(monkeypatch):
     """No epoch helps any more: the limit of epochs must not be what ends it."""
     count = []

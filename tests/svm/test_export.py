@@ -96,6 +96,7 @@ def test_decisions_are_those_of_the_model(name):
     )
 
 
+@pytest.mark.slow
 def test_machines_inside_of_other_estimators():
     calibrated = CalibratedClassifierCV(ScreenedSVC(), ensemble=False).fit(X, NAMES)
     found = to_sklearn(calibrated)
@@ -119,6 +120,7 @@ def test_machines_inside_of_other_estimators():
     ],
     ids=["machine", "pipeline", "calibrated", "search"],
 )
+@pytest.mark.slow
 def test_what_a_search_found(inside, values, kind):
     search = GridSearchCV(inside, values, cv=2).fit(X, NAMES)
     found = to_sklearn(search)

@@ -31,6 +31,7 @@ MODELS = {
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.slow
 def test_onnx(name):
     runtime = pytest.importorskip("onnxruntime", reason="pip install skscreen[export]")
     to_onnx = pytest.importorskip("skl2onnx", reason="pip install skscreen[export]").to_onnx
@@ -42,6 +43,7 @@ def test_onnx(name):
     assert np.mean(found == model.predict(X)) > 0.98
 
 
+@pytest.mark.slow
 def test_onnx_of_a_regression():
     runtime = pytest.importorskip("onnxruntime", reason="pip install skscreen[export]")
     to_onnx = pytest.importorskip("skl2onnx", reason="pip install skscreen[export]").to_onnx
@@ -61,6 +63,7 @@ def test_m2cgen(kernel):
     assert_allclose(found, model.decision_function(X), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_shap():
     shap = pytest.importorskip("shap", reason="pip install skscreen[export]")
     model = ScreenedLinearSVC().fit(X, Y == 1)

@@ -83,6 +83,7 @@ def test_kernels_have_no_coefs():
     assert_allclose(path[1].decision_function(X), scores, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_rounding_errors_of_sums_decide_nothing_at_large_C():
     """With C = 10^4 a plain sum of dual variables may be off by so much that 10 % are decided."""
     rng = np.random.default_rng(0)
@@ -121,6 +122,7 @@ def test_screening_along_a_fine_grid(options, test):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
+@pytest.mark.slow
 def test_the_intersection_decides_more_than_its_parts(intercept):
     options = RBF | {"Cs": np.geomspace(1e-2, 10.0, 30), "tol": 1e-9, "intercept": intercept}
     rates = {
@@ -159,6 +161,7 @@ def test_kernel_values_of_single_precision_decide_no_more_than_they_know():
 @pytest.mark.few(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | {"cache_size": 0.01}])
+@pytest.mark.slow
 def test_max_iter_is_the_most_at_every_C(options):
     """Repairs included: decisions that a solve does not confirm are taken back and it goes on."""
     rng = np.random.default_rng(0)
@@ -171,6 +174,7 @@ def test_max_iter_is_the_most_at_every_C(options):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("options", [LINEAR, RBF])
+@pytest.mark.slow
 def test_eps_path_keeps_its_promise_everywhere(eps, options):
     path = svc_path(X, y, eps=eps, C_max=50.0, **options)
     Q, Cs = q_matrix(options), path.Cs
@@ -373,6 +377,7 @@ def test_no_warnings_along_a_long_path():
         svc_path(X, y, Cs=np.geomspace(1e-5, 1e4, 40), **RBF)
 
 
+@pytest.mark.slow
 def test_no_step_where_rounding_errors_leave_no_slope():
     """Far from the origin both slope and curvature of a move can vanish (found by fuzzing)."""
     same = [9.81126669421792, 9.648211037740111, 0.6547086331993341]

@@ -369,6 +369,7 @@ def test_pairs_of_different_sizes_say_all_their_roads():
     assert problems.road == f"{TILES_AT_NU} | {FEW_AT_NU}"
 
 
+@pytest.mark.slow
 def test_a_path_of_regressions_proves_as_much_with_more_samples():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2.0, 2.0, (2400, 3))

@@ -56,6 +56,7 @@ def test_any_weights_are_a_sound_reference(intercept, loss):
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.slow
 def test_weights_of_a_large_C_decide_most_samples(intercept):
     """Many samples are near the kink of an optimum: their dual variables have to be found."""
     rng = np.random.default_rng(0)

@@ -435,6 +435,7 @@ def test_a_solution_bounds_its_margins_by_its_gap(kernel, intercept, loss):
 
 @pytest.mark.filterwarnings("ignore:reference does not fit")
 @every_pair(intercept=INTERCEPTS, loss=["hinge", "squared_hinge"], digits=[1.0, 1e-2, 1e-5])
+@pytest.mark.slow
 def test_the_gap_of_any_dual_variables(intercept, loss, digits):
     """Those of a solver of one's own, computed plainly."""
     options, Q = problem("rbf", intercept)

@@ -160,6 +160,7 @@ def test_largest_ratio_over_shared_and_other_ranges():
 
 
 @pytest.mark.parametrize("geometry", [Comparisons, DiagonalComparisons])
+@pytest.mark.slow
 def test_evaluations_agree(geometry):
     """Triplets that are looked at in order, and the same from a list, which are not."""
     X, y = one_class_of_many()

@@ -99,6 +99,7 @@ def test_data_of_all_kinds_agree():
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{"fit_intercept": False}, {"intercept_scaling": 10.0}])
+@pytest.mark.slow
 def test_weights_and_intercepts(options):
     X, y, X_val, y_val = halves("made")
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
@@ -111,6 +112,7 @@ def test_weights_and_intercepts(options):
         assert np.all(best.bounds.upper[at(best.bounds, C)] >= error - 1e-12)
 
 
+@pytest.mark.slow
 def test_weights_of_validation_samples_are_repetitions():
     X, y, X_val, y_val = halves("made")
     counts = np.random.default_rng(1).integers(0, 3, len(y_val))
@@ -158,6 +160,7 @@ def test_jumps_smaller_than_a_sample():
     assert best.eps < 1.0 / len(y_val)
 
 
+@pytest.mark.slow
 def test_progress_and_display(capsys):
     X, y, X_val, y_val = halves("cancer")
     best = svc_certified_C(X, y, X_val, y_val, RANGE, verbose=1, kernel="linear")

@@ -170,6 +170,7 @@ def test_equal_scores_are_never_sure():
     assert_allclose(best.validation_error, 2.0 / 3.0)
 
 
+@pytest.mark.slow
 def test_the_result():
     X, y, X_val, y_val = halves("wine")
     names = np.array(["a", "b", "c"])

@@ -68,6 +68,7 @@ def test_independent_optima_are_never_outside_the_bounds(loss, kernel):
     assert best.upper_bound <= min(errors) + 0.01 + off
 
 
+@pytest.mark.slow
 def test_the_result_and_its_display():
     best = svr_certified_C(*PARTS, RANGE, 0.02, kernel="linear", epsilon=0.2)
     model = best.estimator

@@ -45,6 +45,7 @@ def between_two_optima(seed, delta):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("delta", [1e-12, 0.1, 0.3])
+@pytest.mark.slow
 def test_a_point_out_of_balance_has_a_larger_ball(delta):
     """The optimum for y'alpha = delta has no gap, and yet it is not the one for y'alpha = 0.
 

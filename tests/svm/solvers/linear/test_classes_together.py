@@ -78,6 +78,7 @@ def test_many_classes_of_a_few_full_rows():
 
 
 # LIBLINEAR takes 48 s here at the tolerance that tells a fault.
+@pytest.mark.slow
 def test_many_classes_of_a_few_full_rows_and_a_large_C_are_those_of_one_class():
     X, classes, weights = few_full_rows()
     ours = ScreenedLinearSVC(100.0, tol=1e-10, random_state=0).fit(X, classes, weights)

@@ -48,6 +48,7 @@ def test_a_move_stays_in_the_box_and_raises_the_dual(bias, dense):
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0, 30.0])
+@pytest.mark.slow
 def test_moves_solve_the_system_of_a_face(bias):
     samples, caps = problem(bias)
     best = solve_linear(samples, hinge(caps), tol=1e-12)
@@ -104,6 +105,7 @@ def test_an_intercept_costs_few_epochs():
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("first", range(4))
 @pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.slow
 def test_many_samples_inside_a_large_box_end_at_bounds(first, fit_intercept):
     """With more free samples than features 100,000 sweeps ended at gaps of 0.9."""
     X, y = load_iris(return_X_y=True)

@@ -191,6 +191,7 @@ def test_sweeps_end_once_the_gap_they_meet_is_small_enough():
 
 
 @solvers
+@pytest.mark.slow
 def test_fixed_samples_keep_their_values(solver):
     X, y = data("wine")
     samples, caps = LinearSamples(X, y), np.full(y.size, 0.5)
