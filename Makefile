@@ -34,7 +34,7 @@ rest: $(VENV)/.installed-test ## run the tests that `make test` leaves out, but 
 
 quick: $(VENV)/.installed-test ## run one case of each quick test, in a minute
 	@$(RUN) -m pytest -q -n auto --dist worksteal --ignore tests/proofs --ignore tests/test_contract.py \
-	  -m "not slow and not contract and not proof" --cases 1
+	  -m "not slow and not proof" --cases 1
 
 proofs: $(VENV)/.installed-test $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each [SEED=0]
 	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2) --proof-seed $(or $(SEED),0)

@@ -58,7 +58,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--cases", type=int, help="run so many cases of each function at most")
+    parser.addoption(
+        "--cases", type=int, help="leave all but so many cases of each function to proofs"
+    )
     parser.addoption(
         "--proof-minutes", type=float, default=2.0, help="of each search in tests/proofs"
     )

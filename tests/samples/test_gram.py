@@ -177,17 +177,19 @@ def test_errors_of_values_are_bounded(kernel, outlier):
 
 
 @pytest.mark.parametrize("cache_size", [200, 1e-9])
-@pytest.mark.parametrize("degree", [2, 3])
-def test_errors_of_a_diagonal_with_zeros_are_infinite_at_most(degree, cache_size):
+@pytest.mark.parametrize("coef0", [-1.0, -1e10])
+def test_errors_beside_a_diagonal_with_zeros_are_infinite(coef0, cache_size):
     """Zero times infinity was NaN, with a RuntimeWarning."""
     X = np.random.default_rng(0).normal(size=(9, 3)) * 10.0 ** np.arange(-9.0, 9.0, 2.0)[:, None]
     X[4] /= np.linalg.norm(X[4])
-    kernel = Kernel("poly", gamma=1.0, degree=degree, coef0=-1e10)
+    kernel = Kernel("poly", gamma=1.0, degree=3, coef0=coef0)
     gram = Gram(X, kernel, cache_size=cache_size)
     c, everyone = np.full(9, 1e3), np.arange(9)
     with np.errstate(all="raise"):
-        assert np.all(gram.sum_errors(c) >= 0.0)
-        assert np.all(gram.dot(everyone, c, everyone)[1] >= 0.0)
+        assert np.all(gram.sum_errors(c) == np.inf)
+        errors = gram.dot(everyone, c, everyone)[1]
+    # Given values are what they are; computed ones are not known.
+    assert np.all(np.isfinite(errors) if gram.whole is not None else errors == np.inf)
 
 
 def test_small_values_have_small_errors():

@@ -281,6 +281,11 @@ def test_what_has_a_length_is_not_samples_yet(model, given):
         own.predict(given)
 
 
+def test_validation_samples_are_named_by_their_own_argument():
+    with pytest.raises(TypeError, match=r"^X_val must"):
+        svc_certified_C(X, Y, "text", Y[:4], (0.1, 1.0), kernel=KERNELS["trace"])
+
+
 def test_a_list_of_texts_is_a_list_of_samples():
     texts = ["a", "bb", "ccc", "dddd"]
     model = ScreenedOneClassSVM(

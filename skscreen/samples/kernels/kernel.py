@@ -299,11 +299,11 @@ def n_samples(X: MatrixLike) -> int:
     return len(X) if isinstance(X, np.ndarray) and X.ndim else num_samples(X)
 
 
-def as_given(X: MatrixLike) -> Any:
+def as_given(X: MatrixLike, name: str = "X") -> Any:
     """Return samples as a kernel function gets them: as they are, but equal lists as an array."""
     if isinstance(X, str | bytes | Mapping | Set):
         # These have a length, but are no samples in an order.
-        raise TypeError(f"X must be an array or a list of samples, got {type(X).__name__}.")
+        raise TypeError(f"{name} must be an array or a list of samples, got {type(X).__name__}.")
     if not isinstance(X, list | tuple) or not all(isinstance(x, list | tuple) for x in X):
         return X
     try:

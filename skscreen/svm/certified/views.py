@@ -54,7 +54,7 @@ def diagonal_of(kernel: Kernel, X_val: Matrix, diagonal: np.ndarray | None) -> A
     if kernel.function is None or diagonal is not None:
         return diagonal
     # As the function gets its training samples.
-    function, X_val = kernel.function, as_given(X_val)
+    function, X_val = kernel.function, as_given(X_val, "X_val")
     to_validation = KernelFunction(function.kernel, X_val)
     there, back = function.to_training(X_val), to_validation.to_training(function.samples)
     if not np.allclose(there, back.T, rtol=_SAME, atol=_SAME * np.abs(there).max(initial=0.0)):

@@ -144,7 +144,7 @@ def expect_finite(model) -> None:
 
 def expect_certified(gap: float, tol: float, unconverged: bool) -> None:
     """Expect a duality gap that meets its tolerance, or a warning."""
-    # Of values near 1e-310 a warning may say that the relative gap is infinite.
+    # A warning may say that the relative gap is infinite, as of an objective near 1e-310.
     expect(gap >= 0.0 and (np.isfinite(gap) or unconverged), f"gap {gap}")
     expect(gap <= tol or unconverged, f"gap {gap:.3g} > tol={tol:g} without a warning")
 
